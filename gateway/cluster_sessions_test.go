@@ -8,7 +8,8 @@ import (
 )
 
 // TestSessionsAndPreviewsAtOtherNodes logs in at one node of a cluster, refreshes at another, and logs out at the
-// third; and reads a draft at each by a preview that one of them made, until whoever made it is blocked.
+// third; and reads a draft at each by a preview that one of them made, until whoever made it is blocked. People who
+// have the draft open at two nodes see each other.
 func TestSessionsAndPreviewsAtOtherNodes(t *testing.T) {
 	t.Setenv("SECRET_OF_BOTH", testSecret)
 	nodes := newStoppedCluster(t, 3)
@@ -69,6 +70,14 @@ func TestSessionsAndPreviewsAtOtherNodes(t *testing.T) {
 		reads(i, http.StatusUnauthorized)
 	}
 	send(2, "PUT", userPath(ann.User.ID), writer, `{"blocked":false}`, 200)
+
+	opened := `{"data":{"contentType":"api::article.article","documentId":"` + draft.Data.DocumentID + `"}}`
+	for node, key := range []string{writer, nodes[1].token("other")} {
+		status, _, text := nodes[node+1].ask("POST", "/api/_presence", key, opened)
+		if status != http.StatusOK || strings.Contains(text, `"name":"writer"`) != (key != writer) {
+			t.Errorf("presence at node %d: %d %s", node+1, status, text)
+		}
+	}
 
 	third := send(0, "POST", "/api/auth/local", "", login, 200)
 	send(2, "POST", "/api/auth/logout", third.JWT, "{}", 200)

@@ -18,6 +18,7 @@ import (
 	"lectern/gateway/admin"
 	"lectern/gateway/config"
 	"lectern/gateway/internal/feed"
+	"lectern/gateway/internal/presence"
 	"lectern/gateway/internal/replica"
 	"lectern/gateway/internal/server"
 	"lectern/gateway/internal/status"
@@ -140,6 +141,7 @@ type Project struct {
 	webhooks    *webhooks.Dispatcher
 	reports     *contentReports
 	subscribers *feed.Subscribers
+	presence    *presence.Board
 	passwords   *passwords.Hasher
 	processors  *admission.Semaphore // of reads that take long; see store.Options
 
@@ -225,7 +227,7 @@ func (p *Project) read() (*Definition, error) {
 	p.memory = budget.New(limits.Memory)
 	p.answers = limits.Answers(p.memory)
 	p.replicas = p.newSource(limits)
-	p.subscribers = p.newSubscribers(limits)
+	p.subscribers, p.presence = p.newSubscribers(limits), presence.New(p.clock.Now)
 	p.passwords = passwords.NewHasher(hashCost)
 	p.processors = admission.New(admission.Limits{Places: processorsOfReads()})
 	return d, nil

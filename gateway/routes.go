@@ -18,7 +18,7 @@ import (
 )
 
 // routes returns the routes of batches, definitions, locales, schedules, webhooks, the status, API tokens, the audit,
-// files and users. If the generation is not open, they have names but cannot answer.
+// files, presence and users. If the generation is not open, they have names but cannot answer.
 func (g *generation) routes(api *rest.API, parser *params.Parser, limiter *auth.Limiter) []server.Route {
 	prefix := g.Settings.REST.Prefix
 	all := slices.Concat(g.batchRoutes(api), routes.Definitions(prefix, g.Model), g.locales().Routes(prefix),
@@ -27,6 +27,9 @@ func (g *generation) routes(api *rest.API, parser *params.Parser, limiter *auth.
 		routes.Audit(routes.AuditOptions{Prefix: prefix, Store: g.store, Limits: g.limits()}))
 	if g.Settings.Upload.Enabled {
 		all = append(all, g.uploadRoutes(api, parser)...)
+	}
+	if g.Settings.Users.Enabled {
+		all = append(all, g.presenceRoute(api))
 	}
 	return slices.Concat(all, g.accountRoutes(api, parser, limiter), g.replicationRoutes())
 }

@@ -60,6 +60,7 @@ var layers = [][]string{
 	{"gateway/internal/accounts"},
 	{"gateway/internal/graphqlhttp"},
 	{"gateway/internal/audit"},
+	{"gateway/internal/presence"},
 	{"gateway/internal/routes"},
 	{"gateway/internal/uploads"},
 	{"gateway/internal/cluster/credentials"},

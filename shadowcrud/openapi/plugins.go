@@ -18,6 +18,7 @@ var routes = map[string]func(*builder) *operation{
 	"GET /i18n/locales":       (*builder).locales,
 	"GET /_status":            (*builder).serverStatus,
 	"GET /_audit":             (*builder).audit,
+	"POST /_presence":         (*builder).presence,
 
 	"GET /_tokens":                        (*builder).listTokens,
 	"POST /_tokens":                       (*builder).createToken,

@@ -61,3 +61,32 @@ test("a document that another one deletes says so at once", async () => {
   await ann.getByText("Somebody has deleted this document").waitFor();
   assert.equal(await name(ann).inputValue(), "Gone");
 });
+
+test("people who have a document open see each other before anybody saves, until they leave", async () => {
+  const { ann, ben } = await both("Shared");
+  const others = (page) => page.getByText("Also open here:");
+  await ben.getByText("Also open here: ann.").waitFor();
+  await name(ann).fill("Shared by ann");
+  await ann.getByText("Also open here: ben.").waitFor();
+  await checkAccessible(ann, "presence");
+  await ben.emulateMedia({ colorScheme: "dark" });
+  await name(ben).fill("Shared by ben");
+  await ben.getByText("Also open here: ann (has not saved yet).").waitFor();
+
+  const left = ben.waitForRequest((request) => request.url().endsWith("/_presence") && request.postData().includes('"closed":true'));
+  ben.on("dialog", (dialog) => dialog.accept());
+  await ben.getByRole("link", { name: "Category", exact: true }).first().click();
+  await (await left).response();
+  await name(ann).fill("Shared");
+  await others(ann).waitFor({ state: "detached" });
+
+  const restored = ben.waitForResponse((response) => response.url().endsWith("/_presence") && response.request().postData().includes('"unsaved":true'));
+  await ben.goto(ann.url());
+  await restored;
+  await ben.getByText("Also open here: ann.").waitFor();
+  await name(ann).fill("Shared again");
+  await ann.getByText("Also open here: ben").waitFor();
+  await ben.goto("about:blank");
+  await name(ann).fill("Shared");
+  await others(ann).waitFor({ state: "detached" });
+});

@@ -39,6 +39,7 @@ export interface Request {
   body?: Json;
   ifMatch?: string;
   idempotencyKey?: string;
+  outlives?: boolean; // it is sent though the page is being closed
   signal?: AbortSignal;
 }
 
@@ -73,6 +74,7 @@ async function send(request: Request, token: string | null): Promise<Response> {
       headers,
       body: request.body === undefined ? undefined : stringify(request.body),
       signal: request.signal,
+      keepalive: request.outlives,
       cache: "no-store",
     });
   } catch (err) {

@@ -14,6 +14,7 @@ import { PlaceLink } from "../../ui/link.tsx";
 import { messageOf, Problem, Waiting } from "../../ui/states.tsx";
 import { ConflictView } from "./conflict.tsx";
 import { type Open, useDocument } from "./document.ts";
+import { Others } from "./presence.tsx";
 import { hasPreview } from "./preview.tsx";
 import { Later, Planned } from "./timing.tsx";
 
@@ -54,6 +55,7 @@ export function Edit({ access, type, place, documentId }: EditProps) {
           {!isSingle(type) && <PlaceLink to={["content", type.apiID]}>{type.schema.displayName}</PlaceLink>}
           <h1>{title}</h1>
           <Saved open={open} />
+          {!open.isNew && !open.isGone && <Others type={type} documentId={idOf(open)} locale={locale} unsaved={open.isDirty} />}
         </div>
         <Actions access={access} type={type} open={open} locale={locale} place={place} canWrite={!form.isReadOnly} onSave={() => void save()} />
       </header>
