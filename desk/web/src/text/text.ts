@@ -15,13 +15,15 @@ import { serverGerman } from "./server-de.ts";
 import { serverEnglish } from "./server-en.ts";
 import { peopleGerman } from "./people-de.ts";
 import { peopleEnglish } from "./people-en.ts";
+import { rolesGerman } from "./roles-de.ts";
+import { rolesEnglish } from "./roles-en.ts";
 import { typesGerman } from "./types-de.ts";
 import { typesEnglish } from "./types-en.ts";
 import { writeGerman } from "./write-de.ts";
 import { writeEnglish } from "./write-en.ts";
 
-const english = { ...en, ...auditEnglish, ...formEnglish, ...historyEnglish, ...hooksEnglish, ...mediaEnglish, ...serverEnglish, ...peopleEnglish, ...typesEnglish, ...writeEnglish };
-const german: Record<Key, string> = { ...de, ...auditGerman, ...formGerman, ...historyGerman, ...hooksGerman, ...mediaGerman, ...serverGerman, ...peopleGerman, ...typesGerman, ...writeGerman };
+const english = { ...en, ...auditEnglish, ...formEnglish, ...historyEnglish, ...hooksEnglish, ...mediaEnglish, ...serverEnglish, ...peopleEnglish, ...rolesEnglish, ...typesEnglish, ...writeEnglish };
+const german: Record<Key, string> = { ...de, ...auditGerman, ...formGerman, ...historyGerman, ...hooksGerman, ...mediaGerman, ...serverGerman, ...peopleGerman, ...rolesGerman, ...typesGerman, ...writeGerman };
 
 export type Key = keyof typeof english;
 

@@ -31,7 +31,7 @@ export const areas: Area[] = [
   {
     name: "people",
     title: "people.title",
-    mayUse: (access) => may("plugin::users-permissions.user.find")(access) || may("lectern::api-token.find")(access),
+    mayUse: (access) => ["plugin::users-permissions.user.find", "lectern::role.find", "lectern::api-token.find"].some((action) => may(action)(access)),
     View: chunk(() => import("./people/people.tsx")),
   },
   { name: "audit", title: "audit.title", mayUse: may("lectern::audit.find"), View: chunk(() => import("./audit/audit.tsx")) },

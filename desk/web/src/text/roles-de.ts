@@ -1,0 +1,33 @@
+// German texts of roles.
+import type { rolesEnglish } from "./roles-en.ts";
+
+export const rolesGerman: Record<keyof typeof rolesEnglish, string> = {
+  "roles.title": "Rollen",
+  "roles.add": "Rolle anlegen",
+  "roles.new": "Neue Rolle",
+  "roles.all": "Alle Rollen",
+  "roles.declared": "In der Datei",
+  "roles.inFile": "Diese Rolle steht mit ihren Regeln in config/permissions.yaml und wird dort geändert.",
+  "roles.counts": "Benutzer: {users}, Berechtigungen: {permissions}",
+  "roles.gone": "Diese Rolle gibt es nicht oder nicht mehr.",
+  "roles.undo": "Änderungen verwerfen",
+  "roles.search": "Berechtigungen suchen",
+  "roles.beyond": "Niemand gibt mehr, als die eigenen Berechtigungen erlauben: andere lassen sich nicht wählen.",
+  "roles.nothing": "Keine.",
+  "roles.nothingFound": "Es gibt keine solchen Berechtigungen.",
+  "roles.some": "{on} von {of}",
+  "roles.every": "Alle",
+  "roles.none": "Keine",
+  "roles.allOf": "Alle von {title}",
+  "roles.noneOf": "Keine von {title}",
+  "roles.off": "Bis zum nächsten Start ausgeschaltet",
+  "roles.beside": "Neben der Datei",
+  "roles.where": "Nur wo gilt",
+  "roles.fields": "Nur die Felder",
+  "roles.set": "Setzt immer",
+  "roles.check": "Danach muss gelten",
+  "roles.conflict": "Nichts wurde gespeichert: jemand anderes hat diese Rolle inzwischen geändert. Die eigenen Änderungen sind noch da.",
+  "roles.others": "Jemand anderes hat diese Rolle inzwischen geändert. Die eigenen Änderungen stehen über diesen; vor dem Speichern bitte beide ansehen.",
+  "roles.sureOwn": "Dies ist die eigene Rolle. Ihr diese Berechtigungen nehmen? Der eigene Zugang kann verloren gehen.",
+  "roles.sureDelete": "Die Rolle {name} löschen? Wer sie hat ({users}), bekommt die Rolle der Öffentlichkeit.",
+};
