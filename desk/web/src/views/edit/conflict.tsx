@@ -4,7 +4,7 @@ import { Button, Dialog, Heading, Modal, ModalOverlay } from "react-aria-compone
 import { labelOf } from "../../form/field.ts";
 import { fates, type Values as Merged } from "../../keep/merge.ts";
 import { language, t } from "../../text/text.ts";
-import type { Conflict } from "./document.ts";
+import type { Conflict } from "./work.ts";
 
 type Side = "mine" | "theirs";
 
