@@ -50,7 +50,7 @@ var pluginActions = []struct {
 	{contenttypes.UserUID, "plugin::users-permissions.permissions", []string{"getPermissions"}},
 	{contenttypes.UserUID, "lectern::desk", []string{"use"}},
 	{"", "lectern::webhook", []string{"find", "replay"}},
-	{"", "lectern::server", []string{"status"}},
+	{"", "lectern::server", []string{"status", "explain"}},
 	{"", "lectern::audit", []string{"find"}},
 	{contenttypes.UserUID, "lectern::session", []string{"find", "revoke"}},
 	{contenttypes.UserUID, "lectern::role", []string{"find"}},
@@ -59,6 +59,10 @@ var pluginActions = []struct {
 
 // StatusAction is the permission to see how the server is, and what it has done in the last day.
 const StatusAction = "lectern::server.status"
+
+// ExplainAction is the permission to see how the store found what an answer has. The work that it counts tells of
+// documents that a caller may not see.
+const ExplainAction = "lectern::server.explain"
 
 // FollowAction is the permission to make a replica of the server. It hands out all content and the hashes of all
 // passwords and keys, so only API tokens can have it, and no role.

@@ -86,7 +86,7 @@ func (e *explaining) explanation() Explanation {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	recorded := e.recorded
-	recorded.Queries = slices.Clone(recorded.Queries)
+	recorded.Queries = append([]ExplainedQuery{}, recorded.Queries...)
 	return recorded
 }
 
@@ -234,7 +234,7 @@ func describeAll(list []Filter, operator string) (string, string) {
 	}
 	const most = 8
 	if len(names) > most {
-		names = append(names[:most], "…")
+		names = append(names[:most], "...")
 	}
 	return strings.Join(names, ","), operator
 }

@@ -176,8 +176,8 @@ func (r *readers) usage(now time.Time) (u Usage) {
 	return u
 }
 
-// traceView begins a span for what a view reads, if the request of ctx is traced, and has it explained if that was asked
-// for.
+// traceView begins a span for what a view reads, if the request of ctx is traced, and has the view explained if that
+// was asked for.
 func (s *Snapshot) traceView(ctx context.Context) {
 	if s.indexer != nil || s.span != nil { // a write has a span of its own, and a view has one
 		return

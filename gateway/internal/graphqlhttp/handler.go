@@ -107,6 +107,11 @@ func (h *Handler) Serve(w http.ResponseWriter, r *http.Request, _ auth.Principal
 		h.Page.ServeHTTP(w, r)
 		return nil
 	}
+	return server.Explain(w, r, who, func(w http.ResponseWriter, r *http.Request) error { return h.answer(w, r, who) })
+}
+
+// answer answers a request that is authenticated and has not exceeded a rate limit.
+func (h *Handler) answer(w http.ResponseWriter, r *http.Request, who auth.Principal) (err error) {
 	var body any
 	memory := (*budget.Tally)(nil)
 	switch {

@@ -189,7 +189,22 @@ func (g *guard) serve(w http.ResponseWriter, r *http.Request, documentID string)
 		if who, err = g.admit(w, r); err != nil {
 			return err
 		}
+		if asksToExplain(r) {
+			return g.serveExplained(w, r, who, documentID)
+		}
 	}
+	return g.serveAdmitted(w, r, who, documentID)
+}
+
+// serveExplained is serveAdmitted for a request that asks to be explained.
+func (g *guard) serveExplained(w http.ResponseWriter, r *http.Request, who auth.Principal, documentID string) error {
+	return Explain(w, r, who, func(w http.ResponseWriter, r *http.Request) error {
+		return g.serveAdmitted(w, r, who, documentID)
+	})
+}
+
+// serveAdmitted answers a request whose caller has the permissions.
+func (g *guard) serveAdmitted(w http.ResponseWriter, r *http.Request, who auth.Principal, documentID string) error {
 	if g.keyless != nil && r.Header[IdempotencyKey] != nil {
 		return g.keyless
 	}
