@@ -64,14 +64,15 @@ func (o *upstream) CatchUp(ctx context.Context, _ *http.Response) error {
 	return reach(ctx, o.project, want)
 }
 
-// reach waits until reads show all that was written up to a position.
+// reach waits until reads show all that was written up to a position, and API tokens are as they were then: one that was
+// revoked must not be accepted any more.
 func reach(ctx context.Context, p Project, want store.Position) error {
 	for {
 		content, _ := p.Served()
 		committed := content.Store.NextCommit() // before the position is read
 		at, err := PositionOf(content.Store)
 		if err == nil && at.Epoch == want.Epoch && at.Sequence >= want.Sequence {
-			return nil
+			return content.Tokens.Refresh()
 		}
 		select {
 		case <-committed:
