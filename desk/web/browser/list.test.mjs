@@ -1,7 +1,7 @@
 // Lists: what they show stands in the address, and many documents are changed at once.
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import { checkAccessible, open, password, start } from "./desk.mjs";
+import { checkAccessible, login, open, password, start } from "./desk.mjs";
 
 let desk, jwt, author;
 
@@ -52,6 +52,21 @@ const links = (page) => page.locator(".rows a");
 const first = (page, text) => links(page).first().and(page.getByText(text, { exact: true })).waitFor();
 const shows = (page, count) => page.getByText(`${count} documents`, { exact: true }).waitFor();
 const count = async (filter) => (await api("GET", `notes?${filter}&fields=id&pagination[pageSize]=1`)).meta.pagination.total;
+
+test("after a login, the list is asked for once", async () => {
+  const page = await (await desk.browser.newContext()).newPage();
+  const asked = [];
+  page.on("request", (request) => request.url().includes("/api/") && asked.push(new URL(request.url()).pathname));
+  await page.goto(`${desk.base}/desk/content/note`);
+  await login(page, "ann");
+  await links(page).first().waitFor();
+  await page.getByRole("button", { name: "Filter", exact: false }).first().click();
+  await page.getByRole("dialog").waitFor();
+  assert.deepEqual(asked, ["/api/_access", "/api/notes"]);
+  await page.getByLabel("Attribute", { exact: true }).selectOption("author");
+  await checkAccessible(page, "filter");
+  await page.getByRole("dialog").waitFor();
+});
 
 test("columns, order and search stand in the address", async () => {
   const page = await open(desk, "content/note");

@@ -70,6 +70,8 @@ test("a document is planned to be published and taken off, and the plan is cance
   await page.getByLabel("Unpublish at").fill("2099-04-01T09:00");
   await page.getByRole("button", { name: "Plan this" }).click();
   await page.getByRole("dialog").getByRole("alert").waitFor(); // it would be taken off before
+  await checkAccessible(page, "later");
+  await page.getByRole("dialog").getByRole("alert").waitFor();
   await page.getByLabel("Unpublish at").fill("2099-06-01T09:00");
   await page.getByRole("button", { name: "Plan this" }).click();
   await page.getByText("Will be taken off Jun 1, 2099").waitFor();

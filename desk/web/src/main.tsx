@@ -2,11 +2,14 @@
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode, useEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
+import { accessQuery } from "./api/access.ts";
 import { Failure } from "./api/client.ts";
 import { session } from "./api/session.ts";
 import "./desk.css";
+import { place } from "./place.ts";
 import { language, t } from "./text/text.ts";
 import { Problem, Waiting } from "./ui/states.tsx";
+import { loadAhead } from "./views/list/load.ts";
 import { Login } from "./views/login.tsx";
 import { Shell } from "./views/shell.tsx";
 
@@ -24,6 +27,11 @@ function linkIn(): string | null {
   const code = /^#link=([A-Z2-7]+)$/.exec(location.hash)?.[1] ?? null;
   if (code) history.replaceState(null, "", location.pathname + location.search);
   return code;
+}
+
+// prepare asks for what the page shows first, while the page is made.
+function prepare(): void {
+  queries.fetchQuery(accessQuery).then((access) => loadAhead(queries, access, place()), () => {}); // views ask again
 }
 
 type Who = "asking" | "nobody" | "somebody";
@@ -44,7 +52,10 @@ function Desk({ link }: { link: string | null }) {
   useEffect(begin, []);
   useEffect(() =>
     session.watch(() => {
-      if (session.isOpen()) return setWho("somebody");
+      if (session.isOpen()) {
+        prepare();
+        return setWho("somebody");
+      }
       setEnded(true);
     }), []);
 

@@ -23,6 +23,9 @@ function changed(): void {
 
 window.addEventListener("popstate", changed);
 
+// place returns the place as it is now.
+export const place = (): Place => present;
+
 // usePlace returns the place, and renders again when it changes.
 export function usePlace(): Place {
   return useSyncExternalStore(
@@ -30,7 +33,7 @@ export function usePlace(): Place {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    () => present,
+    place,
   );
 }
 

@@ -1,5 +1,5 @@
 // Who is logged in, what they may do, and the definitions of the types that this concerns: what GET /api/_access says.
-import { useQuery } from "@tanstack/react-query";
+import { queryOptions, useQuery } from "@tanstack/react-query";
 import { ask } from "./client.ts";
 import type { Json } from "./json.ts";
 
@@ -67,14 +67,14 @@ export interface Access {
   version: string;
 }
 
+export const accessQuery = queryOptions({
+  queryKey: ["access"],
+  queryFn: async ({ signal }) => (await ask<{ data: Access }>({ path: "_access", signal })).body.data,
+  staleTime: 60_000,
+});
+
 // useAccess returns what the reader may do.
-export function useAccess() {
-  return useQuery({
-    queryKey: ["access"],
-    queryFn: async ({ signal }) => (await ask<{ data: Access }>({ path: "_access", signal })).body.data,
-    staleTime: 60_000,
-  });
-}
+export const useAccess = () => useQuery(accessQuery);
 
 export const isLocalized = (type: ContentType) => type.schema.pluginOptions?.i18n?.localized === true;
 export const isSingle = (type: ContentType) => type.schema.kind === "singleType";

@@ -2,8 +2,7 @@
 import { keepPreviousData, useQueries, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
-import { type Access, type ContentType, mainAttribute, pathOf } from "../../api/access.ts";
-import { ask, type Request } from "../../api/client.ts";
+import { type Access, type ContentType, mainAttribute } from "../../api/access.ts";
 import type { Place } from "../../place.ts";
 import { t } from "../../text/text.ts";
 import { CopyCurl } from "../../ui/curl.tsx";
@@ -12,11 +11,11 @@ import { Problem, Waiting } from "../../ui/states.tsx";
 import { type Document, isSorted, textOf } from "./columns.ts";
 import { labelOf } from "../../form/field.ts";
 import { type Done, Undo } from "../history/undo.tsx";
+import { pageAt, pageSize, requestAt } from "./load.ts";
 import { Many } from "./many.tsx";
-import { type ListState, queryOf, requestOf, stateOf } from "./state.ts";
+import { type ListState, queryOf, stateOf } from "./state.ts";
 import { Tools } from "./tools.tsx";
 
-const pageSize = 50;
 const rowHeight = 40; // CSS pixels; desk.css has the same
 
 interface ListProps {
@@ -26,11 +25,6 @@ interface ListProps {
   onQuery: (query: URLSearchParams) => void;
 }
 
-interface Page {
-  data: Document[];
-  meta: { pagination: { total: number } };
-}
-
 export function List({ access, type, place, onQuery }: ListProps) {
   const state = useMemo(() => stateOf(access, type, place.query), [access, type, place.query]);
   const queries = useQueryClient();
@@ -38,15 +32,7 @@ export function List({ access, type, place, onQuery }: ListProps) {
   const [done, setDone] = useState<Done | null>(null); // to many at once, last
   const scroller = useRef<HTMLDivElement>(null);
 
-  const requestAt = (page: number): Request => ({
-    path: pathOf(type),
-    query: requestOf(access, type, state, page * pageSize, pageSize),
-  });
-  const keyAt = (page: number) => ["list", type.uid, requestAt(page).query];
-  const load = (page: number) => ({
-    queryKey: keyAt(page),
-    queryFn: async ({ signal }: { signal: AbortSignal }) => (await ask<Page>({ ...requestAt(page), signal })).body,
-  });
+  const load = (page: number) => pageAt(access, type, state, page);
   const first = useQuery({ ...load(0), placeholderData: keepPreviousData });
   const total = first.data?.meta.pagination.total ?? 0;
 
@@ -55,6 +41,7 @@ export function List({ access, type, place, onQuery }: ListProps) {
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
     overscan: 10,
+    initialRect: { width: innerWidth, height: innerHeight }, // rows are there before they are measured
   });
   const visible = rows.getVirtualItems();
   const pages = [...new Set(visible.map((row) => Math.floor(row.index / pageSize)))];
@@ -82,7 +69,7 @@ export function List({ access, type, place, onQuery }: ListProps) {
       <header className="row">
         <h1>{type.schema.displayName}</h1>
         <span className="quiet" role="status">{first.data ? (total === 1 ? t("list.countOne") : t("list.count", { n: total })) : ""}</span>
-        <CopyCurl request={requestAt(0)} />
+        <CopyCurl request={requestAt(access, type, state, 0)} />
         {"create" in type.actions && (
           <PlaceLink className="button primary" to={["content", type.apiID, "new"]} query={newForm(state.locale)}>
             {t("list.new", { type: type.schema.displayName })}

@@ -171,7 +171,7 @@ function Filters({ access, type, conditions, onChange }: FiltersProps) {
                 {needsValue && (values
                   ? <Choice label={t("list.value")} value={given} options={values.map((v) => [v, v])} onChange={setValue} />
                   : (
-                    <label>
+                    <label className="column">
                       <Label>{t("list.value")}</Label>
                       <input value={value} onChange={(event) => setValue(event.target.value)} required />
                     </label>
