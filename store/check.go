@@ -322,7 +322,7 @@ func (c *checker) log() {
 func (c *checker) indexes() {
 	var before []byte
 	c.each(format.Index, func(bound, v []byte) {
-		b := format.Block(v)
+		b := c.snap.block(bound, v)
 		for i := range b.Len() {
 			k, doc := b.Entry(i)
 			if bytes.Compare(k, bound) < 0 || bytes.Compare(k, before) <= 0 ||
@@ -331,6 +331,11 @@ func (c *checker) indexes() {
 			}
 			before = append(before[:0], k...)
 			c.indexEntry(k, be.Uint64(doc))
+		}
+	})
+	c.each(format.Young, func(bound, _ []byte) {
+		if !format.Block(c.snap.bucket(format.Index).Get(bound)).IsYoung() {
+			c.report("young %x: the index does not name it", bound)
 		}
 	})
 	for k := range c.index {

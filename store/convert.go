@@ -357,7 +357,7 @@ func (c *chunk) attribute(uid, name string) (*contenttypes.Attribute, error) {
 // dropIndex carries out evolve.DropIndex.
 func (c *chunk) dropIndex(d *evolve.DropIndex) (bool, error) {
 	prefix := be.AppendUint16(be.AppendUint16(nil, d.Schema), d.Field)
-	for _, n := range []format.Bucket{format.Index, format.Groups, format.Spans} {
+	for _, n := range []format.Bucket{format.Index, format.Young, format.Groups, format.Spans} {
 		removed, last, err := c.deletePrefix(n, prefix)
 		if n == format.Index {
 			c.at.Done += removed

@@ -28,6 +28,9 @@
 //   - Inner indexes find the rows in whose components a unique attribute has a value, for unique checks. There is one
 //     for each component attribute or dynamic zone inside which something is unique. The catalog keeps which keys each
 //     has, so a change of the components removes it and builds it anew.
+//   - Young blocks. Where a space of the index grows, at its end or at the end of the rows with one value, the block that
+//     takes the new entries stands apart, with those of all other spaces, until it is full. So a new document writes few
+//     pages for its ids, dates, nulls and common values.
 //   - Counted ranges. Neighbouring index entries stand together in blocks, each one value of the file. Groups of blocks
 //     and spans of groups keep the number of entries below them. So the store counts any range and finds the k-th entry
 //     in a few dozen steps: totals, counts for each enumeration value and deep pages all use this one mechanism.

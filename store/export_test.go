@@ -135,7 +135,8 @@ func WithoutInner(path string) error {
 		for _, e := range c.Schemas {
 			for f := range e.Inner {
 				prefix := be.AppendUint16(be.AppendUint16(nil, e.Number), f)
-				for _, name := range [][]byte{format.Index.Name(), format.Groups.Name(), format.Spans.Name()} {
+				for _, name := range [][]byte{format.Index.Name(), format.Young.Name(),
+					format.Groups.Name(), format.Spans.Name()} {
 					b := tx.Bucket(name)
 					for k, _ := b.Cursor().Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = b.Cursor().Seek(prefix) {
 						if err := b.Delete(k); err != nil {

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"slices"
 
 	"lectern/store/internal/format"
@@ -25,6 +26,7 @@ var maxCounted = 48
 // a large transaction does not insert at random positions into pages that bbolt splits only at the commit.
 type indexer struct {
 	blocks  *tree
+	young   *tree
 	counts  [len(counts)]*tree
 	pending []indexChange
 
@@ -32,7 +34,7 @@ type indexer struct {
 }
 
 func newIndexer(s *Snapshot) *indexer {
-	x := &indexer{blocks: s.bucket(format.Index)}
+	x := &indexer{blocks: s.bucket(format.Index), young: s.bucket(format.Young)}
 	for i, n := range counts {
 		x.counts[i] = s.bucket(n)
 	}
@@ -111,31 +113,43 @@ func (x *indexer) settleBlock(changes []indexChange) (int, error) {
 		(next == nil || bytes.Compare(changes[n].key, next) < 0) {
 		n++
 	}
-	x.old = format.Block(old).AppendEntries(x.old[:0])
-	x.merged = appendMerged(x.merged[:0], x.old, changes[:n])
-	entries := x.merged
-
-	grown, added := len(entries)-format.Block(old).Len(), 0
-	if isNew {
-		added++
+	block := format.Block(old)
+	counted, isYoung := block.Len(), block.IsYoung()
+	if isYoung {
+		block = x.young.Get(low)
 	}
-	if len(entries) == 0 && !isNew && x.removable(0, low) {
-		if err := x.blocks.Delete(low); err != nil {
+	x.old = block.AppendEntries(x.old[:0])
+	x.merged = appendMerged(x.merged[:0], x.old, changes[:n])
+	if len(x.merged) == 0 && !isNew && x.removable(0, low) {
+		if err := errors.Join(x.blocks.Delete(low), x.young.Delete(low)); err != nil {
 			return 0, err
 		}
-		return n, x.count(0, low, grown, -1)
+		return n, x.count(0, low, -counted, -1)
 	}
-	for i, list := range format.SplitEntries(entries) {
+	lists, young := x.split(x.merged, changes[:n], isYoung)
+	grown, added := -counted, len(lists)
+	if !isNew {
+		added--
+	}
+	for i, list := range lists {
 		bound := low
 		if i > 0 {
 			bound = list[0].Key
-			added++
 		}
-		if err := x.blocks.Put(bound, freshValue{format.NewBlock(list)}); err != nil {
+		if i != young {
+			grown += len(list)
+		}
+		if err := x.putBlock(bound, list, i == young, isYoung && i == 0); err != nil {
 			return 0, err
 		}
 	}
-	return n, x.count(0, low, grown, added)
+	if err := x.count(0, low, grown, added); err != nil {
+		return 0, err
+	}
+	if young > 0 || young == 0 && !isYoung {
+		return n, x.limitYoung(space)
+	}
+	return n, nil
 }
 
 // appendMerged appends entries to merged after applying changes to them. Both are in order of key. If a key has several
@@ -191,7 +205,7 @@ func (x *indexer) removable(level int, low []byte) bool {
 
 // count adds entries and parts to the tally that low belongs to, and updates the levels above it.
 func (x *indexer) count(level int, low []byte, entries, parts int) error {
-	if level == len(x.counts) {
+	if level == len(x.counts) || entries == 0 && parts == 0 {
 		return nil
 	}
 	t, above := x.tally(level, low), 0
@@ -273,6 +287,7 @@ func (s *Snapshot) rank(key []byte) int {
 		return s.size(space)
 	}
 	total, low := 0, space
+	young := s.youngBlocks(space)
 	for i := len(counts) - 1; i >= 0; i-- {
 		n, last := 0, 0
 		c := s.cursor(counts[i])
@@ -282,11 +297,16 @@ func (s *Snapshot) rank(key []byte) int {
 		}
 		total += n - last // do not count the one that holds key
 	}
+	for _, y := range young {
+		if bytes.Compare(y.bound, low) < 0 { // those behind it are met below
+			total += y.entries
+		}
+	}
 	var holds format.Block
 	last := 0
 	c := s.cursor(format.Index)
 	for k, v := c.Seek(low); bytes.HasPrefix(k, space) && bytes.Compare(k, key) <= 0; k, v = c.Next() {
-		holds = v
+		holds = s.block(k, v)
 		last = holds.Len()
 		total += last
 	}
@@ -300,6 +320,9 @@ func (s *Snapshot) size(space []byte) int {
 	for k, v := c.Seek(space); bytes.HasPrefix(k, space); k, v = c.Next() {
 		total += format.TallyEntries(v)
 	}
+	for _, y := range s.youngBlocks(space) {
+		total += y.entries
+	}
 	return total
 }
 
@@ -307,28 +330,43 @@ func (s *Snapshot) size(space []byte) int {
 // has fewer entries.
 func (s *Snapshot) kth(c *indexCursor, space []byte, k int) (key, value []byte) {
 	low := space
+	young := s.youngBlocks(space)
 	for i := len(counts) - 1; i >= 0; i-- {
-		if low, k = skip(s.cursor(counts[i]), space, low, k, format.TallyEntries); low == nil {
+		if low, k = skip(s.cursor(counts[i]), space, low, k, young); low == nil {
 			return nil, nil
 		}
 	}
-	if low, k = skip(s.cursor(format.Index), space, low, k,
-		func(v []byte) int { return format.Block(v).Len() }); low == nil {
-		return nil, nil
+	blocks := s.cursor(format.Index)
+	for bound, v := blocks.Seek(low); bytes.HasPrefix(bound, space); bound, v = blocks.Next() {
+		n := s.block(bound, v).Len()
+		if k < n {
+			return c.move(bound, k)
+		}
+		k -= n
 	}
-	return c.move(low, k)
+	return nil, nil
 }
 
-// skip finds the block, group or span that holds the k-th entry. It counts entries from 0 and begins at the block,
-// group or span whose key is low. It returns the key of the one that it found, and the position of the entry in it. The
-// key is nil if the space has fewer entries.
-func skip(c *treeCursor, space, low []byte, k int, count func([]byte) int) (key []byte, rest int) {
-	for key, v := c.Seek(low); bytes.HasPrefix(key, space); key, v = c.Next() {
-		n := count(v)
+// skip finds the group or span that holds the k-th entry. It counts entries from 0 and begins at the group or span
+// whose key is low. young are the young blocks of the space, which no group counts. It returns the key of the one that
+// it found, and the position of the entry in it. The key is nil if the space has fewer entries.
+func skip(c *treeCursor, space, low []byte, k int, young []youngBlock) (key []byte, rest int) {
+	for len(young) > 0 && bytes.Compare(young[0].bound, low) < 0 {
+		young = young[1:]
+	}
+	key, v := c.Seek(low)
+	for bytes.HasPrefix(key, space) {
+		n := format.TallyEntries(v)
+		var next []byte
+		next, v = c.Next()
+		inside := bytes.HasPrefix(next, space)
+		for len(young) > 0 && (!inside || bytes.Compare(young[0].bound, next) < 0) {
+			n, young = n+young[0].entries, young[1:]
+		}
 		if k < n {
 			return key, k
 		}
-		k -= n
+		k, key = k-n, next
 	}
 	return nil, 0
 }
@@ -352,7 +390,7 @@ func (x *indexCursor) Seek(key []byte) (k, doc []byte) {
 	if bound == nil {
 		return nil, nil
 	}
-	x.block = v
+	x.block = x.open(bound, v)
 	if x.i = x.block.Search(key); x.i < x.block.Len() {
 		return x.at()
 	}
@@ -369,7 +407,7 @@ func (x *indexCursor) Next() (k, doc []byte) {
 
 func (x *indexCursor) nextBlock() (k, doc []byte) {
 	for bound, v := x.c.Next(); bound != nil; bound, v = x.c.Next() {
-		if x.block, x.i = v, 0; x.block.Len() > 0 {
+		if x.block, x.i = x.open(bound, v), 0; x.block.Len() > 0 {
 			return x.at()
 		}
 	}
@@ -394,7 +432,8 @@ func (x *indexCursor) Last() (k, doc []byte) {
 // lastOf moves to the last entry of a block or, if the block is empty, to the last entry before it.
 func (x *indexCursor) lastOf(bound, v []byte) (k, doc []byte) {
 	for ; bound != nil; bound, v = x.c.Prev() {
-		if x.block, x.i = v, format.Block(v).Len()-1; x.i >= 0 {
+		x.block = x.open(bound, v)
+		if x.i = x.block.Len() - 1; x.i >= 0 {
 			return x.at()
 		}
 	}
@@ -415,6 +454,6 @@ func (x *indexCursor) Each(key []byte, n int, yield func(key, doc []byte) bool) 
 // move moves to the i-th entry of the block whose key is bound.
 func (x *indexCursor) move(bound []byte, i int) (k, doc []byte) {
 	_, v := x.c.Seek(bound)
-	x.block, x.i = v, i
+	x.block, x.i = x.open(bound, v), i
 	return x.at()
 }

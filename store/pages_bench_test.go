@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"lectern/documents"
@@ -145,6 +147,62 @@ func BenchmarkPages(b *testing.B) {
 				b.ReportMetric(float64(total[name])/float64(times), name)
 			}
 			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// BenchmarkCreate measures creations of restaurants by one writer and by eight, which share transactions.
+func BenchmarkCreate(b *testing.B) {
+	for _, writers := range []int{1, 8} {
+		b.Run(fmt.Sprint(writers), func(b *testing.B) {
+			r := newRestaurants(b, benchScale(b))
+			list := make([]documents.Write, b.N)
+			for i := range list {
+				list[i] = r.write("restaurant", r.restaurant(len(r.made)+i))
+				list[i].After = nil
+			}
+			next, commits := atomic.Int64{}, r.store.Stats().Commits
+			var working sync.WaitGroup
+			b.ReportAllocs()
+			b.ResetTimer()
+			for range writers {
+				working.Go(func() {
+					for i := next.Add(1) - 1; i < int64(b.N); i = next.Add(1) - 1 {
+						if err := r.svc.Create(b.Context(), list[i]); err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			}
+			working.Wait()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "creates/s")
+			b.ReportMetric(float64(r.store.Stats().Commits-commits)/float64(b.N), "commits/op")
+		})
+	}
+}
+
+// BenchmarkImport measures creations in transactions of 1,000: of restaurants, and of reviews, which are flat.
+func BenchmarkImport(b *testing.B) {
+	for _, typ := range []string{"restaurant", "review"} {
+		b.Run(typ, func(b *testing.B) {
+			r := newRestaurants(b, 1000)
+			list := make([]documents.Write, b.N)
+			for i := range list {
+				if list[i] = r.write("review", map[string]any{"stars": 1 + i%5, "comment": r.word(),
+					"restaurant": r.made[i%1000]}); typ == "restaurant" {
+					list[i] = r.write(typ, r.restaurant(1000+i))
+				}
+				list[i].After = nil
+			}
+			b.ReportAllocs()
+			b.ResetTimer()
+			for part := range slices.Chunk(list, 1000) {
+				if err := r.svc.CreateAll(b.Context(), part, nil); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "documents/s")
 		})
 	}
 }

@@ -107,7 +107,7 @@ func valuesOf(s *Snapshot, n format.Bucket) (list [][2][]byte) {
 	for k, v := c.First(); k != nil; k, v = c.Next() {
 		switch {
 		case n == format.Index:
-			b := format.Block(v)
+			b := s.block(k, v)
 			for i := range b.Len() {
 				key, doc := b.Entry(i)
 				list = append(list, [2][]byte{key, doc})

@@ -240,7 +240,7 @@ func (g *salvager) take(n format.Bucket, k, v []byte) {
 	into := map[format.Bucket]map[string][]byte{format.Rows: g.rows, format.Links: g.links, format.Docs: g.docs,
 		format.Meta: g.metas, format.Catalog: g.metas}[n]
 	switch {
-	case n == format.Index:
+	case n == format.Index, n == format.Young:
 		b := format.Block(v)
 		for i := range b.Len() {
 			key, doc := b.Entry(i)
@@ -265,6 +265,8 @@ func (g *salvager) takePiece(k, v []byte) {
 		g.take(format.Links, k, v)
 	case len(k) > format.SpaceLen && len(v) > 2+format.ChecksumLen && format.CheckValue(format.Index, k, v) == nil:
 		g.take(format.Index, k, v)
+	case len(k) > format.SpaceLen && len(v) > 2+format.ChecksumLen && format.CheckValue(format.Young, k, v) == nil:
+		g.take(format.Young, k, v)
 	case isDocKey(k) && len(v) >= 10 && len(v)%2 == 0 && format.CheckValue(format.Docs, k, v) == nil:
 		g.take(format.Docs, k, v)
 	}

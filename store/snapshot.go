@@ -35,6 +35,7 @@ type Snapshot struct {
 	indexer   *indexer                          // only in a write transaction
 	buffers   [format.BucketCount]*buffer       // only in a write transaction: the buffers of buckets that have one
 	storedDoc uint64                            // only in a write transaction: the greatest number of a document when it began
+	young     []youngBlock                      // memory for youngBlocks
 	past      *past                             // nil unless it is a snapshot of the past
 	touches   readTouches
 	revised   revisionCache
@@ -68,7 +69,7 @@ func (s *Snapshot) forget() {
 
 // cursor returns the shared cursor of a bucket, for single look-ups. Every look-up moves it.
 func (s *Snapshot) cursor(n format.Bucket) *treeCursor {
-	if n == format.Index || n == format.Groups || n == format.Spans {
+	if indexes(n) {
 		s.settle()
 	}
 	if s.shared[n] == nil {
@@ -77,9 +78,14 @@ func (s *Snapshot) cursor(n format.Bucket) *treeCursor {
 	return s.shared[n]
 }
 
+// indexes reports whether a bucket is a part of the index.
+func indexes(n format.Bucket) bool {
+	return n == format.Index || n == format.Young || n == format.Groups || n == format.Spans
+}
+
 // take returns a cursor for a walk over a bucket. No other walk or look-up moves it until give returns it.
 func (s *Snapshot) take(n format.Bucket) *treeCursor {
-	if n == format.Index || n == format.Groups || n == format.Spans {
+	if indexes(n) {
 		s.settle()
 	}
 	if l := len(s.idle[n]); l > 0 {

@@ -69,6 +69,9 @@ type BlockEntry struct {
 	Doc uint64
 }
 
+// ID returns the id of the row, with which each key ends.
+func (e BlockEntry) ID() uint64 { return be.Uint64(e.Key[len(e.Key)-8:]) }
+
 func (e BlockEntry) size() int { return len(e.Key) + 8 }
 
 // AppendEntries appends the entries of the block.
@@ -101,7 +104,7 @@ func NewBlock(entries []BlockEntry) Block {
 // SplitEntries divides entries into lists for one block each. If all fit into one block, it returns one list; otherwise
 // the lists leave room for more entries.
 func SplitEntries(entries []BlockEntry) [][]BlockEntry {
-	if fits(entries, maxBlockEntries, maxBlockBytes) {
+	if Fits(entries) {
 		return [][]BlockEntry{entries}
 	}
 	var lists [][]BlockEntry
@@ -115,6 +118,26 @@ func SplitEntries(entries []BlockEntry) [][]BlockEntry {
 	}
 	return lists
 }
+
+// PackEntries divides entries into lists that fill a block each. The last one has the rest.
+func PackEntries(entries []BlockEntry) (lists [][]BlockEntry) {
+	first, size := 0, 0
+	for i, e := range entries {
+		if size += e.size(); i-first == maxBlockEntries || size > maxBlockBytes && i > first {
+			lists, first, size = append(lists, entries[first:i]), i, e.size()
+		}
+	}
+	return append(lists, entries[first:])
+}
+
+// Fits reports whether entries fit into one block.
+func Fits(entries []BlockEntry) bool { return fits(entries, maxBlockEntries, maxBlockBytes) }
+
+// YoungBlock returns the block that stands in the place of a young one: it is empty, and not as other empty blocks.
+func YoungBlock() Block { return append(make(Block, 0, 3+ChecksumLen), 0, 0, 1) }
+
+// IsYoung reports whether a stored block is a YoungBlock.
+func (b Block) IsYoung() bool { return len(b) == 3+ChecksumLen && b[0]|b[1] == 0 && b[2] == 1 }
 
 func fits(entries []BlockEntry, most, bytes int) bool {
 	size := 0

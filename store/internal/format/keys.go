@@ -11,6 +11,7 @@ var be = binary.BigEndian
 //	rows    schema u16 · slot u16 · doc u64                       → row (row.go)
 //	docs    schema u16 · documentId                               → doc u64 · slot u16 …: the versions of the document
 //	index   lower bound of a block of index keys                  → the block (block.go)
+//	young   lower bound of a young block                          → the block; in index, it has an empty one
 //	groups  lower bound of a group of blocks                      → entries u64 · blocks u32 (block.go)
 //	spans   lower bound of a span of groups                       → entries u64 · groups u32
 //	links   schema u16 · field u16 · side u8 · link set u8 · end · pos u64 → the other end (links.go)
@@ -37,6 +38,7 @@ const (
 	History
 	Answers
 	Catalog
+	Young
 	BucketCount
 )
 
@@ -46,6 +48,7 @@ var BucketNames = [BucketCount][]byte{
 	Spans: []byte("spans"), Links: []byte("links"),
 	Meta: []byte("meta"), Log: []byte("log"), History: []byte("history"), Answers: []byte("answers"),
 	Catalog: []byte("catalog"),
+	Young:   []byte("young"),
 }
 
 // Name returns the name of the bucket in the file.
