@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"lectern/gateway/config"
+	"lectern/gateway/internal/accesslog"
 )
 
 // newLogger returns the log of a server: text for people in development, JSON for machines in production, unless
@@ -17,9 +18,5 @@ func newLogger(w io.Writer, l config.Log, production bool) *slog.Logger {
 			format = "json"
 		}
 	}
-	options := &slog.HandlerOptions{Level: l.Level}
-	if format == "json" {
-		return slog.New(slog.NewJSONHandler(w, options))
-	}
-	return slog.New(slog.NewTextHandler(w, options))
+	return accesslog.New(w, format == "json", l.Level)
 }

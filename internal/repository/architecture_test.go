@@ -53,6 +53,7 @@ var layers = [][]string{
 	{"gateway/config", "gateway/metrics", "gateway/tracing"},
 	{"gateway/internal/watch"},
 	{"gateway/internal/pages"},
+	{"gateway/internal/accesslog"},
 	{"gateway/internal/certificates", "gateway/internal/paced", "gateway/internal/replication"},
 	{"gateway/internal/server"},
 	{"gateway/internal/feed", "gateway/internal/idempotency", "gateway/internal/mcp"},

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"time"
+
+	"lectern/gateway/internal/accesslog"
 )
 
 // An AccessLog says which requests the log has a line for at level info. The zero value logs none. No line has a query,
@@ -23,32 +25,34 @@ func (a AccessLog) has(o *observation) bool {
 // at level debug alone, since a path may name a document, unless no route has the path: whoever looks for a wrong link
 // needs it.
 func (s *Server) logRequest(o *observation, r *http.Request, took time.Duration) {
-	ctx, level := r.Context(), slog.LevelDebug
+	level := slog.LevelDebug
 	if s.access.has(o) {
 		level = slog.LevelInfo
 	}
+	ctx := r.Context()
 	if !s.log.Enabled(ctx, level) {
 		return
 	}
-	attrs := make([]slog.Attr, 0, 12)
-	attrs = append(attrs,
-		slog.String("id", o.Header().Get(RequestID)),
-		slog.String("method", methodOf(r)),
-		slog.String("route", o.route))
+	line := accesslog.Line{
+		ID: o.id, Method: methodOf(r), Route: o.route, Status: o.status, Bytes: o.bytes, Began: o.began, Took: took,
+		Client: clientAddr(r, s.proxies), Reason: string(o.refusal),
+	}
+	debug := s.log.Enabled(ctx, slog.LevelDebug)
 	switch {
-	case s.log.Enabled(ctx, slog.LevelDebug):
-		attrs = append(attrs, slog.String("path", r.URL.EscapedPath()))
+	case debug:
+		line.Path = r.URL.EscapedPath()
 	case o.route == noRoute:
-		attrs = append(attrs, slog.String("path", loggedPath(r.URL.EscapedPath())))
+		line.Path = loggedPath(r.URL.EscapedPath())
 	}
-	attrs = append(attrs,
-		slog.Int("status", o.status), slog.Int64("bytes", o.bytes), slog.Duration("took", took),
-		slog.String("client", clientAddr(r, s.proxies).String()))
-	attrs = o.appendCaller(attrs)
-	if o.refusal != "" {
-		attrs = append(attrs, slog.String("reason", string(o.refusal)))
+	if o.known { // otherwise the server did not authenticate the request
+		caller := RecordedAs(o.caller)
+		line.Principal, line.Name, line.User = caller.Kind, caller.Name, o.caller.User.ID
 	}
-	s.log.LogAttrs(ctx, level, "request", attrs...)
+	if s.requests == nil || debug {
+		line.LogTo(ctx, s.log, level)
+		return
+	}
+	s.requests.Write(ctx, &line)
 }
 
 // maxLoggedPath is how many bytes of a path without a route the log has: clients can make up paths of any length.
@@ -60,21 +64,4 @@ func loggedPath(escaped string) string {
 		return escaped[:maxLoggedPath] + "…"
 	}
 	return escaped
-}
-
-// appendCaller appends who sent the request: the kind of principal, and the name of an API token or the name and id of
-// a user. It appends nothing if the server did not authenticate the request.
-func (o *observation) appendCaller(attrs []slog.Attr) []slog.Attr {
-	if !o.known {
-		return attrs
-	}
-	caller := RecordedAs(o.caller)
-	attrs = append(attrs, slog.String("principal", caller.Kind))
-	if caller.Name != "" {
-		attrs = append(attrs, slog.String("name", caller.Name))
-	}
-	if o.caller.User.ID != 0 {
-		attrs = append(attrs, slog.Uint64("user", o.caller.User.ID))
-	}
-	return attrs
 }

@@ -25,6 +25,7 @@ import (
 // ResponseWriter of the request. Requests have one only if something observes them.
 type observation struct {
 	statusWriter
+	id       string // of the request
 	began    time.Time
 	route    string         // the pattern of the route; noRoute if there is none
 	quiet    bool           // the access log leaves out the request unless it fails: a probe or a scrape
@@ -44,9 +45,9 @@ func (s *Server) observes(r *http.Request) bool {
 		s.log.Enabled(r.Context(), slog.LevelDebug)
 }
 
-// newObservation begins the observation of a request that w answers.
-func newObservation(w http.ResponseWriter) *observation {
-	return &observation{statusWriter: statusWriter{ResponseWriter: w}, began: time.Now(), route: noRoute}
+// newObservation begins the observation of the request with this id, which w answers.
+func newObservation(w http.ResponseWriter, id string) *observation {
+	return &observation{statusWriter: statusWriter{ResponseWriter: w}, id: id, began: time.Now(), route: noRoute}
 }
 
 // matched notes the route of the request.
@@ -91,7 +92,7 @@ type Notable struct {
 
 func (o *observation) notable(r *http.Request, took time.Duration) Notable {
 	n := Notable{
-		ID: o.Header().Get(RequestID), Began: o.began, Method: methodOf(r), Route: o.route, Status: o.status,
+		ID: o.id, Began: o.began, Method: methodOf(r), Route: o.route, Status: o.status,
 		Took: took, Reason: o.refusal,
 	}
 	if o.known {

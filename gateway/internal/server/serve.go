@@ -21,8 +21,8 @@ var closeValue = []string{"close"}
 // serve answers a request: it gives the request an id, sets the headers that all answers have, finds the route, and
 // answers if it gets a place for the request. Probes need no place.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	header := w.Header()
-	header[RequestID] = []string{s.ids.next(r)}
+	header, id := w.Header(), s.ids.next(r)
+	header[RequestID] = []string{id}
 	s.headers.set(header, r)
 	if r.TransferEncoding != nil && r.ProtoMajor == 1 {
 		header["Connection"] = closeValue
@@ -33,7 +33,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	var m mux.RouteMatch
 	if s.observes(r) {
-		o := newObservation(w)
+		o := newObservation(w, id)
 		defer s.ended(o, r)
 		h.router.Match(r, &m)
 		o.matched(&m)

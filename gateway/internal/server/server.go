@@ -62,6 +62,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"lectern/gateway/config"
+	"lectern/gateway/internal/accesslog"
 	"lectern/gateway/metrics"
 	"lectern/gateway/tracing"
 	"lectern/internal/admission"
@@ -100,23 +101,25 @@ type Limits config.Limits
 
 // A Server serves an API over HTTP. It is safe for concurrent use.
 type Server struct {
-	limits  Limits
-	tls     *tls.Config
-	log     *slog.Logger
-	tracer  *tracing.Tracer
-	access  AccessLog
-	metrics *metrics.Metrics // nil if metrics are off
-	notable func(Notable)    // nil: nobody wants to know
-	slow    time.Duration
-	headers *headers
-	ids     requestIDs
-	proxies []netip.Prefix
-	after   func(time.Duration) <-chan time.Time
-	serving atomic.Pointer[handlers]
-	handler http.Handler
-	memory  *budget.Budget // of all requests
-	answers *rest.AnswerLimits
-	bodies  *budget.Budget // of the bodies that are in memory
+	limits Limits
+	tls    *tls.Config
+	log    *slog.Logger
+	tracer *tracing.Tracer
+	access AccessLog
+	// requests is the log of requests that belongs to log; nil: log itself has their lines.
+	requests *accesslog.Log
+	metrics  *metrics.Metrics // nil if metrics are off
+	notable  func(Notable)    // nil: nobody wants to know
+	slow     time.Duration
+	headers  *headers
+	ids      requestIDs
+	proxies  []netip.Prefix
+	after    func(time.Duration) <-chan time.Time
+	serving  atomic.Pointer[handlers]
+	handler  http.Handler
+	memory   *budget.Budget // of all requests
+	answers  *rest.AnswerLimits
+	bodies   *budget.Budget // of the bodies that are in memory
 
 	places, connections *admission.Semaphore
 	streams             *admission.Semaphore // of lists in JSON Lines
@@ -166,6 +169,7 @@ func New(c Config, api API) (*Server, error) {
 	if s.log == nil {
 		s.log = slog.Default()
 	}
+	s.requests = accesslog.Of(s.log)
 	if s.after == nil {
 		s.after = time.After
 	}
@@ -206,6 +210,7 @@ func (s *Server) Handler() http.Handler { return s.handler }
 // Serve answers the requests that arrive at ln until ctx ends. It then accepts no more, waits up to Limits.Shutdown for
 // requests to finish, and returns nil if all of them did.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	defer s.requests.Flush()
 	srv := &http.Server{
 		Handler:           http.HandlerFunc(s.serveStream),
 		TLSConfig:         s.tls,
