@@ -64,8 +64,8 @@ func (o *upstream) CatchUp(ctx context.Context, _ *http.Response) error {
 	return reach(ctx, o.project, want)
 }
 
-// reach waits until reads show all that was written up to a position, and API tokens are as they were then: one that was
-// revoked must not be accepted any more.
+// reach waits until reads show all that was written up to a position, and API tokens are as they were then: one that
+// was revoked must not be accepted any more.
 func reach(ctx context.Context, p Project, want store.Position) error {
 	for {
 		content, _ := p.Served()
