@@ -105,7 +105,7 @@ type Owners struct {
 
 	mu    sync.Mutex
 	links map[[sha256.Size]byte]deskLink
-	keys  map[[sha256.Size]byte]time.Time // when they end
+	keys  map[[sha256.Size]byte]ownerKey
 }
 
 type deskLink struct {
@@ -113,9 +113,15 @@ type deskLink struct {
 	ends time.Time
 }
 
+// An ownerKey is what a key stands for.
+type ownerKey struct {
+	who  Principal
+	ends time.Time
+}
+
 // NewOwners returns Owners with no links.
 func NewOwners(now func() time.Time) *Owners {
-	return &Owners{now: now, links: map[[sha256.Size]byte]deskLink{}, keys: map[[sha256.Size]byte]time.Time{}}
+	return &Owners{now: now, links: map[[sha256.Size]byte]deskLink{}, keys: map[[sha256.Size]byte]ownerKey{}}
 }
 
 // Link returns a code that logs a browser in, once, within ten minutes: the user of a name, address or id, or an owner
@@ -141,11 +147,16 @@ func (o *Owners) Open(code string) (user string, ok bool) {
 
 // Begin returns a new key, by which an owner authenticates requests.
 func (o *Owners) Begin() string {
+	return o.Lend(Principal{Access: permission.FullAccess, Token: ownerName})
+}
+
+// Lend returns a new key that stands for a caller until it ends, for a request of the server to itself.
+func (o *Owners) Lend(who Principal) string {
 	key := ownerPrefix + rand.Text()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	trim(o.keys, func(ends time.Time) time.Time { return ends }, o.now())
-	o.keys[sha256.Sum256([]byte(key))] = o.now().Add(ownerLife)
+	trim(o.keys, func(k ownerKey) time.Time { return k.ends }, o.now())
+	o.keys[sha256.Sum256([]byte(key))] = ownerKey{who, o.now().Add(ownerLife)}
 	return key
 }
 
@@ -154,8 +165,10 @@ func (o *Owners) Extend(key string) (ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	digest := sha256.Sum256([]byte(key))
-	if ok = o.now().Before(o.keys[digest]); ok {
-		o.keys[digest] = o.now().Add(ownerLife)
+	k := o.keys[digest]
+	if ok = o.now().Before(k.ends); ok {
+		k.ends = o.now().Add(ownerLife)
+		o.keys[digest] = k
 	}
 	return ok
 }
@@ -194,8 +207,6 @@ func (o *Owners) principal(key string) (p Principal, ok bool) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.now().Before(o.keys[sha256.Sum256([]byte(key))]) {
-		return p, false
-	}
-	return Principal{Access: permission.FullAccess, Token: ownerName}, true
+	k := o.keys[sha256.Sum256([]byte(key))]
+	return k.who, o.now().Before(k.ends)
 }

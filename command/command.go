@@ -129,7 +129,8 @@ func newRoot(s *session) *cobra.Command {
 
 	root.SetHelpCommandGroupID(groupMore)
 	root.SetCompletionCommandGroupID(groupMore)
-	addGroup(root, groupProject, newInit(s), newServe(s), newCheck(s), newHealth(s), newStatus(s), newDebug(s))
+	addGroup(root, groupProject, newInit(s), newServe(s), newCheck(s), newHealth(s), newStatus(s), newExplain(s),
+		newDebug(s))
 	addGroup(root, groupContent, newExport(s), newImport(s), newMoveIn(s), newMigrate(s), newAudit(s), newBackup(s),
 		newRestore(s),
 		newCompact(s), newSalvage(s))

@@ -232,7 +232,7 @@ func (p *Project) control(server *server.Server, base string) *admin.Control {
 	c := &admin.Control{
 		Project: p.Local, Base: base, Memory: p.memory, Load: func() any { return server.Stats() },
 		Readiness: p.readiness, DeskLink: p.deskLink, Replica: p.role.ReplicaState, Replicas: p.replicas.List,
-		Status: p.status,
+		Status: p.status, Explain: p.Explain,
 		Settle: p.settle, AnswerRate: p.Definition().Settings.Server.Limits.WithDefaults().AnswerRate, Log: p.log,
 	}
 	p.role.SetUpControl(c)

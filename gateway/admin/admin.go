@@ -53,6 +53,8 @@ type Project interface {
 	EndUserSessions(ctx context.Context, who string, ids []string) (int, error)
 	// Uploads counts the uploaded files.
 	Uploads(ctx context.Context) (Uploads, error)
+	// Explain answers a read and tells how the store found the answer.
+	Explain(ctx context.Context, q Question) (Explained, error)
 	// Backup writes one file with a consistent copy of the store and of the uploads in the data directory.
 	Backup(ctx context.Context, w io.Writer) error
 	// Audit writes what happened as JSON Lines, one for each entry of the log that passes the filter.

@@ -44,6 +44,7 @@ import (
 //	POST   /users/change    sentChange → auth.Account
 //	GET    /users/{name}/sessions → []auth.Session
 //	POST   /users/end-sessions sentEnd → int
+//	POST   /explain         Question → Explained
 //	POST   /desk/link?user= → the link
 //	GET    /webhooks        []webhooks.Status
 //	GET    /webhooks/{name}/log → webhooks.Log
@@ -90,6 +91,8 @@ type Control struct {
 	// DeskLink returns a link that logs a browser in at the desk of the server: the user of a name, address or id, or
 	// an owner if that is "".
 	DeskLink func(user string) (string, error)
+	// Explain answers a read and tells how the store found the answer.
+	Explain func(context.Context, Question) (Explained, error)
 	// Settle carries out migrations that changed files of the project need, and then serves the changed files.
 	Settle func(context.Context, evolve.Migrations) (evolve.Removed, error)
 	// ByLeader, if set, wraps the handler of the requests that are for the leader of a cluster, which may be another
@@ -216,7 +219,7 @@ func (c *Control) forwarding(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		reads := r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/webhooks")
 		switch r.URL.Path {
-		case "/compact", "/export/strapi": // of this server's own file
+		case "/compact", "/export/strapi", "/explain": // of this server's own file
 			reads = true
 		case "/cluster/add", "/cluster/remove", "/cluster/transfer": // Cluster has the leader change the cluster
 			reads = true
@@ -280,6 +283,7 @@ func (c *Control) Handler() http.Handler {
 		answerJSON(maxFillings, func(ctx context.Context, fillings []misfits.Filling) (misfits.Filled, error) {
 			return p.Fill(ctx, fillings, nil)
 		}))
+	mux.Handle("POST /explain", answerJSON(maxJSON, c.Explain))
 	mux.Handle("POST /migrate", answerJSON(maxJSON, c.Settle))
 	c.clusterRoutes(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
