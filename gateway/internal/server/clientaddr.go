@@ -15,6 +15,9 @@ func clientAddr(r *http.Request, trusted []netip.Prefix) netip.Addr {
 		return netip.Addr{}
 	}
 	addr := peer.Addr().Unmap()
+	if !isTrusted(addr, trusted) {
+		return addr
+	}
 	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
 	for i := len(hops) - 1; i >= 0 && isTrusted(addr, trusted); i-- {
 		hop, ok := parseHop(strings.TrimSpace(hops[i]))

@@ -224,7 +224,9 @@ func (w *varyingWriter) begin(status int) {
 			h[gzhttp.HeaderNoCompression] = []string{"1"}
 		}
 	}
-	switch vary := h["Vary"]; {
+	vary := h["Vary"]
+	delete(h, "Vary") // a map of eight headers would grow before it replaces one; see protection
+	switch {
 	case slices.Equal(vary, varyByOrigin):
 		h["Vary"] = varyByEncoding
 	case slices.Equal(vary, varyByCaller):
@@ -232,7 +234,7 @@ func (w *varyingWriter) begin(status int) {
 	case slices.Equal(vary, rest.VaryTagged):
 		h["Vary"] = rest.VaryTaggedEncoding
 	default:
-		h.Add("Vary", "Accept-Encoding")
+		h["Vary"] = append(slices.Clip(vary), "Accept-Encoding")
 	}
 }
 

@@ -229,11 +229,13 @@ func (c *contentRoutes) match(r *http.Request, m *mux.RouteMatch) bool {
 //   - the paths of content-types and the routes that a program adds below them, all by one matcher;
 //   - a subrouter for each other beginning of paths, such as /graphql, /api/users, /api/upload and /uploads.
 //
-// If several resources match a path, the most literal one answers.
-func (t *routeTable) addTo(router *mux.Router, prefix string, contentNames map[string]bool) error {
+// If several resources match a path, the most literal one answers. addTo returns the matcher for content.
+func (t *routeTable) addTo(
+	router *mux.Router, prefix string, contentNames map[string]bool,
+) (*contentRoutes, error) {
 	below, err := parsePattern(prefix)
 	if err != nil {
-		return fmt.Errorf("prefix of the content API: %w", err)
+		return nil, fmt.Errorf("prefix of the content API: %w", err)
 	}
 	content := &contentRoutes{prefix: below, byName: map[string][]*resource{}}
 	router.NewRoute().MatcherFunc(content.match)
@@ -255,7 +257,7 @@ func (t *routeTable) addTo(router *mux.Router, prefix string, contentNames map[s
 		}
 		sub.NewRoute().MatcherFunc(res.match)
 	}
-	return nil
+	return content, nil
 }
 
 // match is a mux.MatcherFunc: it matches the paths of the pattern.

@@ -35,12 +35,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if s.observes(r) {
 		o := newObservation(w, id)
 		defer s.ended(o, r)
-		h.router.Match(r, &m)
+		h.find(r, &m)
 		o.matched(&m)
 		r = o.trace(s.tracer, r)
 		w = o
 	} else {
-		h.router.Match(r, &m)
+		h.find(r, &m)
 	}
 	if p, ok := m.Handler.(*probe); ok {
 		p.ServeHTTP(w, r)
@@ -105,7 +105,8 @@ type handlers struct {
 	server   *Server
 	api      API
 	router   *mux.Router
-	replaced chan struct{} // closed when other handlers replace these
+	content  *contentRoutes // the first matcher of the router but for probes
+	replaced chan struct{}  // closed when other handlers replace these
 }
 
 // newHandlers makes the routes of an API.
@@ -139,7 +140,11 @@ func (s *Server) newHandlers(api API) (*handlers, error) {
 			return nil, err
 		}
 	}
-	return h, t.addTo(h.router, api.Prefix, content)
+	var err error
+	if h.content, err = t.addTo(h.router, api.Prefix, content); err != nil {
+		return nil, err
+	}
+	return h, nil
 }
 
 // serve finds the route of a request and answers it.
@@ -148,8 +153,15 @@ func (h *handlers) serve(w http.ResponseWriter, r *http.Request) { h.answer(w, r
 // match finds the route of a request.
 func (h *handlers) match(r *http.Request) *mux.RouteMatch {
 	m := &mux.RouteMatch{}
-	h.router.Match(r, m)
+	h.find(r, m)
 	return m
+}
+
+// find finds the route of a request. The router would ask for content first, too, but asks the probes before it.
+func (h *handlers) find(r *http.Request, m *mux.RouteMatch) {
+	if !h.content.match(r, m) {
+		h.router.Match(r, m)
+	}
 }
 
 // answer calls the handler of a match. It calls handlers that use mux.Vars, and those of programs, through mux.Router,
