@@ -169,11 +169,17 @@
 //
 //   - Queries. A store.Filter is compiled to conditions with every negation pushed down to the leaves, in the
 //     three-valued logic of SQL, so that "unknown" never matches. A condition that an index can answer becomes a source
-//     with a known cost. A condition on the target of a relation becomes one, too: the store finds the targets first
-//     and follows their links back. Find picks the plan: one range in the requested order; a walk in order that
-//     stops when the page is full; the cheapest source, intersected with others and checked in the rows; or a scan.
-//     An index is walked in either direction, with ties by ascending id. Conditions and orders that follow
-//     relations visit each target once, since relations may lead in circles.
+//     with a known cost. A condition on the target of a relation becomes one, too: the store finds the targets first,
+//     and then either follows their links back or walks over the links of all rows. Find picks the plan: one range in
+//     the requested order; a walk in order that stops when the page is full; the rows of a source, checked one by one,
+//     if they are few; the intersection of sources as sets of documents, before rows are read; or a scan. The page of a
+//     set is picked out in a walk in the requested order, if that is cheaper than to sort. The walk that tests rows is
+//     given up when it has cost as much as to find all that match. A total needs the set of all that match, unless one
+//     counted range knows it. An index is walked in either direction, with ties by ascending id. Conditions and orders
+//     that follow relations visit each target once, since relations may lead in circles.
+//   - Kept sets. The set of documents that meet a condition is a compressed bitmap. The store keeps those that were
+//     expensive to find, in a bounded cache, together with the revisions of the types on which the condition depends.
+//     As long as these stay the same, it costs nothing to find the set again.
 //   - Explanations. Reads of a context that Explain returned record the plan of each query, what finds the rows that
 //     meet each of its conditions, and the work. The recorder stands in the place of the context's span, so others pay
 //     nothing.

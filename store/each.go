@@ -99,7 +99,8 @@ func (e *eachRow) slot(sl format.Slot) bool {
 	if len(matches) > 0 {
 		if narrowed, ok := f.oneRange(order); ok {
 			order, matches = narrowed, nil
-		} else if src := f.best(); src != nil && src.cost <= maxGathered && src.cost*rowCost < f.size() {
+		} else if src := f.best(); src != nil && max(src.cost, src.rows) <= maxGathered &&
+			max(src.cost, src.rows)*rowCost < f.rows() {
 			return e.sorted([]format.Slot{sl})
 		}
 	}
@@ -131,9 +132,9 @@ func (e *eachRow) sorted(slots []format.Slot) bool {
 	for _, sl := range slots {
 		f = e.finder(sl)
 		f.plan()
-		most := f.size()
+		most := f.rows()
 		if src := f.best(); src != nil {
-			most = min(most, src.cost)
+			most = min(most, src.rows)
 		}
 		if !e.memory.takeBytes(e.snap, int64(most)*sortedHitBytes) {
 			return false

@@ -56,6 +56,14 @@ func CacheAfter(n uint64) (restore func()) {
 	return func() { cacheAfter = before }
 }
 
+// SetsFrom makes queries find rows as sets of documents, and keep these sets, at a cost of n and more. The returned
+// function ends the effect.
+func SetsFrom(n int) (restore func()) {
+	few, kept := fewHits, keptFrom
+	fewHits, keptFrom = n, n
+	return func() { fewHits, keptFrom = few, kept }
+}
+
 // CopiedTogether makes a compaction copy n bytes in a transaction and then report its progress. The returned function
 // ends the effect.
 func CopiedTogether(n int) (restore func()) {

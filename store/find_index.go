@@ -6,23 +6,33 @@ import (
 	"math"
 	"slices"
 
+	"github.com/RoaringBitmap/roaring/v2"
+
 	"lectern/contenttypes"
 	"lectern/store/evolve"
 	"lectern/store/internal/format"
 	"lectern/store/internal/query"
 )
 
-// A source lists the rows of one slot that meet, or may meet, one condition (conjunct) of a filter, without reading all
-// rows.
+// A source lists the documents of one slot whose rows meet, or may meet, one condition (conjunct) of a filter, without
+// reading all rows. It lists entries in ranges of an index, or finds a set of documents in another way.
 type source struct {
-	conjunct int
-	ranges   []query.Range          // ranges of index entries to walk over
-	cost     int                    // how many entries must be walked over
-	test     func(text []byte) bool // tests the indexed text, if the range alone does not decide
-	exact    bool                   // all listed rows meet the conjunct, except those marked unsure
-	sorted   bool                   // there is one range, and its entries are in order of id
-	load     func() []hit           // finds the rows without the index, by documentIds or links
+	conjunct int32
+	exact    bool // all listed rows meet the conjunct, except those marked unsure
+	sorted   bool // there is one range, and its entries are in order of id
+	loose    bool // find also finds documents that have no row in the slot
+	decided  bool // all rows that were found so far meet the conjunct
+	rows     int  // how many it lists; an estimate unless it is counted
+	cost     int  // of listing them, in index entries walked over
+
+	ranges []query.Range          // ranges of index entries to walk over
+	test   func(text []byte) bool // tests the indexed text, if the range alone does not decide
+	find   func() docList         // finds the documents without ranges
+	set    *docSet                // the documents, once they were found
 }
+
+// counted reports whether the number of rows is known and exact, before any of them is found.
+func (s *source) counted() bool { return s.exact && s.test == nil && s.find == nil && s.ranges != nil }
 
 // A hit is a row that a source found. Its record may not have been read yet.
 type hit struct {
@@ -32,24 +42,70 @@ type hit struct {
 	unsure  bool // the index could not decide; the conjunct must be tested on the row
 }
 
+// best returns the cheapest source, nil if there is none.
+func (f *finder) best() *source {
+	f.plan()
+	if len(f.sources) == 0 {
+		return nil
+	}
+	return f.sources[0]
+}
+
 // source returns a source for conjunct i, or nil if the conjunct has none.
 func (f *finder) source(i int) *source {
+	compare, ok := f.filters[i].(Compare)
+	if !ok {
+		if src := f.keptSource(i); src != nil {
+			return src
+		}
+		return f.foundSource(i)
+	}
+	src := f.compareSource(compare)
+	if src == nil {
+		return f.keptSource(i)
+	}
+	src.conjunct = int32(i)
+	for i := range src.ranges {
+		src.ranges[i].Entries = f.snap.countRange(src.ranges[i])
+		src.rows += src.ranges[i].Entries
+	}
+	if src.find == nil {
+		src.cost = src.rows
+	}
+	if src.cost >= keptFrom {
+		if kept := f.keptSource(i); kept != nil && src.counted() {
+			src.set, src.cost = kept.set, kept.cost
+		} else if kept != nil {
+			return kept
+		}
+	}
+	return src
+}
+
+// keptSource returns a source for a conjunct of which the documents are kept, otherwise nil.
+func (f *finder) keptSource(i int) *source {
+	set := f.kept(f.filters[i : i+1])
+	if set == nil {
+		return nil
+	}
+	rows := int(set.GetCardinality())
+	return &source{conjunct: int32(i), rows: rows, cost: 1 + rows/perKeptEntry, exact: true, set: set}
+}
+
+// perKeptEntry is how many documents of a kept set are intersected at the cost of an index entry.
+const perKeptEntry = 256
+
+// foundSource returns a source that finds the documents that meet a conjunct without a range of an index.
+func (f *finder) foundSource(i int) *source {
 	var src *source
 	switch c := f.filters[i].(type) {
-	case Compare:
-		src = f.compareSource(c)
 	case Through:
 		src = f.throughSource(f.conds[i].(*someTarget))
 	case Or:
 		src = f.eitherSource(c)
 	}
-	if src == nil {
-		return nil
-	}
-	src.conjunct = i
-	for i := range src.ranges {
-		src.ranges[i].Entries = f.snap.countRange(src.ranges[i])
-		src.cost += src.ranges[i].Entries
+	if src != nil {
+		src.conjunct = int32(i)
 	}
 	return src
 }
@@ -133,87 +189,45 @@ func (f *finder) idSource(c Compare) *source {
 	return src
 }
 
+// everyID returns the source of all rows.
+func (f *finder) everyID() *source {
+	src := f.idSource(Compare{Attr: f.bound.system.id, Op: NotNull})
+	src.ranges[0].Entries = f.rows()
+	return src
+}
+
 // documentSource returns a source that looks up documents by documentId.
 func (f *finder) documentSource(c Compare) *source {
-	if c.Op != Eq && c.Op != In {
+	negate := c.Op == Ne || c.Op == NotIn
+	if c.Op != Eq && c.Op != In && !negate || slices.Contains(c.Values, nil) {
 		return nil
 	}
-	return &source{cost: len(c.Values), exact: true, load: func() []hit {
-		var hits []hit
-		seen := map[uint64]bool{}
+	find := func() docList {
+		list := newDocList(len(c.Values))
 		for _, v := range c.Values {
-			id, ok := v.(string)
-			if !ok {
-				continue
-			}
-			if doc, ok := f.snap.Document(f.query.Type, id); ok && !seen[doc] {
-				seen[doc] = true
-				hits = f.appendDoc(hits, doc)
+			if id, ok := v.(string); ok {
+				if doc, ok := f.snap.Document(f.query.Type, id); ok {
+					list.add(doc)
+				}
 			}
 		}
-		return hits
+		return list
+	}
+	if !negate {
+		return &source{rows: len(c.Values), cost: len(c.Values), exact: true, loose: true, find: find}
+	}
+	return &source{rows: f.rows(), cost: f.rows(), exact: true, find: func() docList {
+		not := find()
+		return minus(f.all(), not.set())
 	}}
 }
 
-func (f *finder) appendDoc(hits []hit, doc uint64) []hit {
-	r := f.snap.row(f.bound, f.slot, doc)
-	if !r.Exists() {
-		return hits
+// minus returns the documents of all that are not in a set. Either may be nil.
+func minus(all, set *docSet) docList {
+	if all == nil || set == nil {
+		return docList{unfit: true}
 	}
-	return append(hits, f.load(hit{id: r.ID(), doc: doc, slot: f.slot}, r))
-}
-
-// maxDriven is the maximum cost of a source of targets whose links are followed back. At a higher cost, the relation is
-// tested row by row.
-const maxDriven = 4096
-
-// throughSource returns a source that finds the targets first, by one of their indexes, and follows their links back to
-// the rows.
-func (f *finder) throughSource(c *someTarget) *source {
-	a := c.attr
-	if a.System || !a.IsRelation() || a.Target == nil || a.IsMorph() || !f.query.Type.Localized && a.Target.Localized {
-		return nil
-	}
-	if len(c.all.conds) == 0 || c.cond.holds(f.snap, Record{}) {
-		return nil // the filter also matches rows without a target, which no link leads to
-	}
-	shows := c.targetStatus()
-	status := shows
-	if !a.Target.DraftAndPublish {
-		status = Published
-	}
-	locale := uint16(0)
-	if a.Target.Localized {
-		locale = f.slot.Locale()
-	}
-	target := f.snap.finder(&Query{Type: a.Target, Status: shows, Limit: -1}, format.NewSlot(locale, status))
-	target.conjunction = c.all.and(c.seen)
-	best := target.best()
-	if best == nil || best.cost > maxDriven {
-		return nil
-	}
-	return &source{cost: 4 * best.cost, exact: true, load: func() []hit { return f.back(a, target.query.Status, target.gather()) }}
-}
-
-// back follows links from targets, which were found for a request for status, to the rows of f's slot that point at
-// them.
-func (f *finder) back(a *contenttypes.Attribute, status Status, targets []hit) []hit {
-	owning, sd, set := linksOf(a, linksFor(a, f.query.Status, status))
-	sd = 1 - sd // the side of the relation on which the targets are
-	var hits []hit
-	seen := map[uint64]bool{}
-	targetSchema := f.snap.bound.of(&a.Target.Schema).number
-	for _, t := range targets {
-		r := format.End{Schema: targetSchema, Locale: t.slot.Locale(), Doc: t.doc}
-		f.snap.eachLink(owning, sd, set, r, func(other format.End, _, _ uint64) bool {
-			if other.Schema == f.bound.number && other.Locale == f.slot.Locale() && !seen[other.Doc] {
-				seen[other.Doc] = true
-				hits = f.appendDoc(hits, other.Doc)
-			}
-			return true
-		})
-	}
-	return hits
+	return docList{whole: roaring.AndNot(all, set)}
 }
 
 // eitherSource returns a source that finds the rows of each filter in a list by a source of its own; nil if one of them
@@ -223,31 +237,26 @@ func (f *finder) eitherSource(list Or) *source {
 	src := &source{exact: true}
 	for i, filter := range list {
 		q := *f.query
-		q.Filter = filter
+		q.Filter, q.Sort, q.Offset, q.Limit = filter, nil, 0, -1
 		branches[i] = f.snap.finder(&q, f.slot)
+		branches[i].size = f.size
 		best := branches[i].best()
 		if best == nil {
 			return nil
 		}
-		src.cost += best.cost
+		src.rows, src.cost = src.rows+best.rows, src.cost+branches[i].setCost()
 	}
-	src.load = func() []hit {
-		var hits []hit
-		seen := map[uint64]bool{}
+	src.find = func() docList {
+		either := roaring.New()
 		for _, b := range branches {
-			for _, h := range b.gather() {
-				if seen[h.doc] {
-					continue
-				}
-				seen[h.doc] = true
-				found := hit{id: h.id, doc: h.doc, slot: h.slot}
-				if h.loaded > 0 {
-					found = f.load(found, b.record(h))
-				}
-				hits = append(hits, found)
+			docs := b.match().docs()
+			set := docs.set()
+			if set == nil {
+				return docs
 			}
+			either.Or(set)
 		}
-		return hits
+		return docList{whole: either}
 	}
 	return src
 }
@@ -406,42 +415,4 @@ func (w *indexWalk) sorted(g []byte, skip int) bool {
 		}
 	}
 	return true
-}
-
-// A docSet is a set of document numbers, stored as one bit for each.
-type docSet struct {
-	base uint64
-	bits []uint64
-}
-
-func newDocSet(hits []hit) *docSet {
-	if len(hits) == 0 {
-		return &docSet{}
-	}
-	low, high := hits[0].doc, hits[0].doc
-	for _, h := range hits {
-		low, high = min(low, h.doc), max(high, h.doc)
-	}
-	s := emptyDocSet(low, high)
-	for _, h := range hits {
-		s.add(h.doc)
-	}
-	return s
-}
-
-// emptyDocSet returns a set that can hold the numbers from low to high.
-func emptyDocSet(low, high uint64) *docSet {
-	return &docSet{base: low, bits: make([]uint64, (high-low)/64+1)}
-}
-
-// add adds a document. Numbers that the set cannot hold are ignored.
-func (s *docSet) add(doc uint64) {
-	if i := (doc - s.base) / 64; i < uint64(len(s.bits)) {
-		s.bits[i] |= 1 << ((doc - s.base) % 64)
-	}
-}
-
-func (s *docSet) has(doc uint64) bool {
-	i := (doc - s.base) / 64 // numbers below the base wrap around to beyond the end
-	return i < uint64(len(s.bits)) && s.bits[i]&(1<<((doc-s.base)%64)) != 0
 }

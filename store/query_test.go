@@ -39,6 +39,10 @@ func TestQueriesAgreeWithANaiveTwin(t *testing.T) {
 		defer store.CountedBy(3)()
 		compareWithTwin(t, rand.New(rand.NewPCG(9, 1)), 900, 150)
 	})
+	t.Run("sets", func(t *testing.T) {
+		defer store.SetsFrom(1)()
+		compareWithTwin(t, rand.New(rand.NewPCG(13, 1)), 500, 300)
+	})
 	t.Run("relation cache", func(t *testing.T) {
 		defer store.CacheAfter(1)()
 		compareWithTwin(t, rand.New(rand.NewPCG(11, 1)), 500, 150)

@@ -88,6 +88,9 @@ func TestSightAgreesWithANaiveModel(t *testing.T) {
 			if seed%2 == 1 {
 				defer store.CacheAfter(0)()
 			}
+			if seed >= 2 {
+				defer store.SetsFrom(1)()
+			}
 			m, problems := contenttypes.LoadFS(sightModel, contenttypes.Options{})
 			if len(problems) > 0 {
 				t.Fatal(problems)

@@ -39,6 +39,7 @@ type Snapshot struct {
 	past      *past                             // nil unless it is a snapshot of the past
 	touches   readTouches
 	revised   revisionCache
+	keys      keyBuffers
 	failed    error // the error that ended the snapshot's work; look-ups find nothing after it
 	work      workBudget
 	stats     snapshotStats

@@ -193,22 +193,22 @@ type indexOrder struct {
 	desc bool
 }
 
-// walk reads the rows of a page in the order of an index. If set is not nil, it leaves out documents that are not in
-// it.
-func (f *finder) walk(o indexOrder, offset, limit int, set *docSet) []Record {
+// walk reads the rows of a page in the order of an index. If only is not nil, it leaves out documents that are not
+// among these.
+func (f *finder) walk(o indexOrder, offset, limit int, only members) []Record {
 	var list []Record
 	if limit >= 0 {
 		list = make([]Record, 0, min(limit, 1024))
 	}
 	skip := 0
-	if set == nil {
+	if only == nil {
 		offset, skip = 0, offset
 	}
 	f.eachInOrder(o, skip, func(doc uint64) bool {
 		if limit >= 0 && len(list) >= limit {
 			return false
 		}
-		if set != nil && !set.has(doc) {
+		if only != nil && !only.has(doc) {
 			return true
 		}
 		if offset > 0 {
@@ -221,14 +221,23 @@ func (f *finder) walk(o indexOrder, offset, limit int, set *docSet) []Record {
 	return list
 }
 
-// walkMatching reads rows in the order of an index until the page is full of rows that match.
-func (f *finder) walkMatching(o indexOrder) []Record {
-	all, offset, limit := f.conds, f.query.Offset, f.query.Limit
-	list := make([]Record, 0, min(limit, 1024))
-	if limit == 0 {
-		return list
+// walkMatching reads rows in the order of an index until the page is full of rows that match. full is false if it
+// tested most rows before that.
+func (f *finder) walkMatching(o indexOrder, most int) (list []Record, full bool) {
+	if most == 0 {
+		return nil, false
 	}
+	all, offset, limit := f.conds, f.query.Offset, f.query.Limit
+	list = make([]Record, 0, min(limit, 1024))
+	if limit == 0 {
+		return list, true
+	}
+	full = true
 	f.eachInOrder(o, 0, func(doc uint64) bool {
+		if most--; most < 0 {
+			full = false
+			return false
+		}
 		r := f.snap.row(f.bound, f.slot, doc)
 		if !all.holds(f.snap, r) {
 			return true
@@ -240,7 +249,7 @@ func (f *finder) walkMatching(o indexOrder) []Record {
 		list = append(list, r)
 		return len(list) < limit
 	})
-	return list
+	return list, full
 }
 
 // eachInOrder calls yield with the documents in the order of an index, without the first skip of them.

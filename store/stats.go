@@ -19,7 +19,7 @@ const (
 	RangeInOrder   PlanKind = iota // one range of an index in the requested order
 	IndexWalk                      // a walk over the index in the requested order, until the page is full
 	CheapestSource                 // the rows of the cheapest source that also match the other conditions, sorted
-	Intersection                   // the same, after intersecting several sources
+	Intersection                   // the same, after intersecting several sources as sets of documents
 	FullScan                       // all rows of a type
 	PlanKinds                      // how many kinds there are
 )
@@ -37,13 +37,14 @@ type snapshotStats struct {
 	flushes uint64 // walks over a bucket to write a buffer into it
 
 	relationHits, relationMisses uint64 // look-ups in the relation cache
+	keptSets                     uint64 // sets of documents that were known from former queries
 
 	plans [PlanKinds]uint32 // queries by how their rows were found
 }
 
 type counters struct {
 	commits, writes, seeks, rows, entries, links, flushes atomic.Uint64
-	relationHits, relationMisses                          atomic.Uint64
+	relationHits, relationMisses, keptSets                atomic.Uint64
 	plans                                                 [PlanKinds]atomic.Uint64
 }
 
@@ -56,6 +57,9 @@ func (c *counters) add(s *snapshotStats) {
 	if s.relationHits|s.relationMisses != 0 {
 		c.relationHits.Add(s.relationHits)
 		c.relationMisses.Add(s.relationMisses)
+	}
+	if s.keptSets != 0 {
+		c.keptSets.Add(s.keptSets)
 	}
 	if s.plans == ([PlanKinds]uint32{}) {
 		return
@@ -81,6 +85,8 @@ type Stats struct {
 	RelationHits   uint64 // look-ups of relations that the relation cache answered
 	RelationMisses uint64 // look-ups that it did not answer, or not completely
 
+	KeptSets uint64 // sets of documents that were known from former queries
+
 	Plans [PlanKinds]uint64 // queries by how their rows were found, by PlanKind
 }
 
@@ -92,6 +98,7 @@ func (s *Store) Stats() Stats {
 		Seeks: c.seeks.Load(), Rows: c.rows.Load(), Entries: c.entries.Load(), Links: c.links.Load(),
 		Flushes:      c.flushes.Load(),
 		RelationHits: c.relationHits.Load(), RelationMisses: c.relationMisses.Load(),
+		KeptSets: c.keptSets.Load(),
 	}
 	for kind := range stats.Plans {
 		stats.Plans[kind] = c.plans[kind].Load()

@@ -43,7 +43,8 @@ var (
 type Store struct {
 	*file
 	bound  *binding
-	until  atomic.Int64                  // the last transaction that wrote under its definitions
+	until  atomic.Int64 // the last transaction that wrote under its definitions
+	sets   setCache
 	pinned atomic.Pointer[pinnedReaders] // readers of the state after that transaction, while a redefinition converts it; nil before
 }
 

@@ -68,6 +68,17 @@ func (c *Cache[K, V]) Add(key K, value V, size int) {
 	}
 }
 
+// Put adds a value as Add does, and replaces the one that the key has.
+func (c *Cache[K, V]) Put(key K, value V, size int) {
+	c.mu.Lock()
+	if e := c.byKey[key]; e != nil {
+		c.bytes -= c.order.Remove(e).(*entry[K, V]).size
+		delete(c.byKey, key)
+	}
+	c.mu.Unlock()
+	c.Add(key, value, size)
+}
+
 // Stats are the counters of a Cache.
 type Stats struct {
 	Entries, Bytes int   // now in the cache
