@@ -289,7 +289,8 @@ type Test struct {
 	Error  string        `json:"error,omitempty"` // "" if the receiver has accepted it
 }
 
-// Test sends a hook a test request, once and at once.
+// Test sends a hook a test request, once and at once. It is among the deliveries of a hook that runs, of an event
+// without a type, and not counted.
 func (d *Dispatcher) Test(ctx context.Context, name string) (t Test, err error) {
 	h, err := d.hook(name)
 	if err != nil {
@@ -300,6 +301,20 @@ func (d *Dispatcher) Test(ctx context.Context, name string) (t Test, err error) 
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails
 	now := d.clock.Now()
-	a := c.send(ctx, testPayload(h, "msg_"+hex.EncodeToString(id[:]), now), now)
-	return Test{a.status, a.took, message(a.err)}, nil
+	p := testPayload(h, "msg_"+hex.EncodeToString(id[:]), now)
+	a := c.send(ctx, p, now)
+	t = Test{a.status, a.took, message(a.err)}
+	d.mu.Lock()
+	r := d.running[h.Name]
+	d.mu.Unlock()
+	if r == nil {
+		return t, nil
+	}
+	// A hook that is stopped meanwhile remembers nothing.
+	_ = r.call(ctx, func(s *sender) error {
+		s.remember(Delivery{Event: &Event{Name: p.name, Time: now}, ID: p.id, At: d.clock.Now(), Attempt: 1,
+			Status: t.Status, Took: t.Took, Error: t.Error})
+		return nil
+	})
+	return t, nil
 }

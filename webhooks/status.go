@@ -60,6 +60,11 @@ func (s *sender) record(d Delivery) {
 	if d.Attempt > 1 {
 		s.counters.Retried++
 	}
+	s.remember(d)
+}
+
+// remember keeps a delivery among the last ones.
+func (s *sender) remember(d Delivery) {
 	if len(s.deliveries) == maxDeliveries {
 		s.deliveries = slices.Delete(s.deliveries, 0, 1)
 	}

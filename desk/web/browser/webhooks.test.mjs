@@ -73,6 +73,7 @@ test("webhooks are listed without what opens their receivers, and a test is answ
   status = 500;
   await page.getByRole("button", { name: "Send a test" }).click();
   await page.getByText("The test failed: answered 500").waitFor();
+  await attempts(page).filter({ hasText: "webhooks.test" }).nth(1).waitFor();
   status = 204;
   assert.ok(!(await page.content()).includes("hidden-key"));
 });

@@ -53,7 +53,7 @@ export function Detail({ access, hook }: DetailProps) {
       : t("hooks.replayed", { dead: replayed.deadLetters ?? 0, entries: replayed.entries ?? 0 }) + (replayed.missing ? ` ${t("hooks.missing")}` : ""),
     failed: false,
   }));
-  const again = (event: Event) => mayReplay && hook.state !== "disabled" && (
+  const again = (event: Event) => mayReplay && hook.state !== "disabled" && event.contentType !== null && (
     <Button
       className="button"
       isDisabled={busy}
