@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -86,7 +87,7 @@ func (v *Visit) lasts(now time.Time) bool { return now.Before(v.ends) }
 
 // shortened bounds the bytes of a principal.
 func shortened(by store.Principal) store.Principal {
-	by.Name = by.Name[:min(len(by.Name), maxName)]
+	by.Name = strings.ToValidUTF8(by.Name[:min(len(by.Name), maxName)], "")
 	return by
 }
 

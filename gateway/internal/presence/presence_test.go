@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"lectern/store"
 )
@@ -14,7 +15,7 @@ func TestBounds(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	b := New(func() time.Time { return now })
 	ann := store.Principal{Kind: "user", Name: "ann"}
-	ben := store.Principal{Kind: "user", Name: strings.Repeat("ben", 1000)}
+	ben := store.Principal{Kind: "user", Name: strings.Repeat("bén", 1000)}
 	document := func(i int) Document { return Document{Type: "api::a.a", ID: fmt.Sprint(i)} }
 	for i := range maxOpen + 10 {
 		now = now.Add(time.Millisecond)
@@ -23,7 +24,7 @@ func TestBounds(t *testing.T) {
 	if b.visits != maxOpen || len(b.Open(document(9), ben, false)) != 0 || len(b.Open(document(10), ben, false)) != 1 {
 		t.Errorf("ann has %d documents open, and not the last ones", b.visits-2)
 	}
-	if seen := b.Open(document(10), ann, false); len(seen) != 1 || len(seen[0].By.Name) > maxName {
+	if seen := b.Open(document(10), ann, false); len(seen) != 1 || len(seen[0].By.Name) > maxName || !utf8.ValidString(seen[0].By.Name) {
 		t.Errorf("ann sees %v", seen)
 	}
 	for i := range maxVisits {
