@@ -29,6 +29,7 @@ type indexer struct {
 	young   *tree
 	counts  [len(counts)]*tree
 	pending []indexChange
+	asked   map[string]map[string]bool // the values of the pending changes in each space that lacks was asked about
 
 	old, merged []format.BlockEntry // entries of the current block, before and after its changes
 }
@@ -49,27 +50,39 @@ type indexChange struct {
 	order int32 // index among the pending changes
 }
 
-func (x *indexer) add(key []byte, doc uint64) {
-	x.pending = append(x.pending, indexChange{key, doc, +1, int32(len(x.pending))})
-}
-func (x *indexer) remove(key []byte) {
-	x.pending = append(x.pending, indexChange{key, 0, -1, int32(len(x.pending))})
+func (x *indexer) add(key []byte, doc uint64) { x.pend(key, doc, +1) }
+func (x *indexer) remove(key []byte)          { x.pend(key, 0, -1) }
+
+func (x *indexer) pend(key []byte, doc uint64, delta int32) {
+	x.pending = append(x.pending, indexChange{key, doc, delta, int32(len(x.pending))})
+	if values := x.asked[string(key[:format.SpaceLen])]; values != nil {
+		values[string(key[:len(key)-8])] = true
+	}
 }
 
-// maxSearched is how many pending changes are searched, one by one, in place of applying them.
-const maxSearched = 512
-
-// lacks reports whether no entry has a key with this prefix, as far as that can be said without applying the pending
-// changes. A new value of a unique attribute has none. The writes that share a transaction would otherwise each apply
-// the changes of the one before, and change the same blocks and counts again.
+// lacks reports whether no entry has a key that is prefix and an id, as far as that can be said without applying the
+// pending changes. A new value of a unique attribute has none. The writes that share a transaction would otherwise each
+// apply the changes of the one before, and change the same blocks and counts again.
 func (x *indexer) lacks(prefix []byte) bool {
-	if len(x.pending) == 0 || len(x.pending) > maxSearched {
+	if len(x.pending) == 0 {
 		return false
 	}
-	for i := range x.pending {
-		if bytes.HasPrefix(x.pending[i].key, prefix) {
-			return false
+	space := string(prefix[:format.SpaceLen])
+	values := x.asked[space]
+	if values == nil {
+		values = map[string]bool{}
+		for _, ch := range x.pending {
+			if string(ch.key[:format.SpaceLen]) == space {
+				values[string(ch.key[:len(ch.key)-8])] = true
+			}
 		}
+		if x.asked == nil {
+			x.asked = map[string]map[string]bool{}
+		}
+		x.asked[space] = values
+	}
+	if values[string(prefix)] {
+		return false
 	}
 	c := indexCursor{c: x.blocks.lookup()}
 	k, _ := c.Seek(prefix)
@@ -90,7 +103,7 @@ func (x *indexer) flush() error {
 		}
 		i += n
 	}
-	x.pending = x.pending[:0]
+	x.pending, x.asked = x.pending[:0], nil
 	return nil
 }
 
@@ -98,16 +111,25 @@ func (x *indexer) flush() error {
 func (x *indexer) settleBlock(changes []indexChange) (int, error) {
 	space := changes[0].key[:format.SpaceLen]
 	cur := x.blocks.lookup()
-	low, old := floor(cur, changes[0].key)
+	var next []byte // the lower bound of the next block, nil if the space has none
+	low, old := cur.Seek(changes[0].key)
+	if !bytes.Equal(low, changes[0].key) {
+		if bytes.HasPrefix(low, space) {
+			next = bytes.Clone(low)
+		}
+		if low == nil {
+			low, old = cur.Last()
+		} else {
+			low, old = cur.Prev()
+		}
+	} else if k, _ := cur.Next(); bytes.HasPrefix(k, space) {
+		next = bytes.Clone(k)
+	}
 	isNew := !bytes.HasPrefix(low, space)
 	if isNew {
 		low, old = space, nil
 	}
 	low = bytes.Clone(low)
-	var next []byte // the lower bound of the next block
-	if k, _ := cur.Seek(append(bytes.Clone(low), 0)); bytes.HasPrefix(k, space) {
-		next = bytes.Clone(k)
-	}
 	n := 0
 	for n < len(changes) && bytes.HasPrefix(changes[n].key, space) &&
 		(next == nil || bytes.Compare(changes[n].key, next) < 0) {

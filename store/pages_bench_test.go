@@ -1,3 +1,5 @@
+//go:build unix
+
 package store_test
 
 import (
@@ -9,7 +11,9 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"lectern/documents"
 	"lectern/documents/permission"
@@ -151,6 +155,34 @@ func BenchmarkPages(b *testing.B) {
 	}
 }
 
+// TestPagesWritten creates restaurants and counts the pages that they write on the average: where the index grows, a
+// block that becomes full is written alone.
+func TestPagesWritten(t *testing.T) {
+	r := newRestaurants(t, 400)
+	total := map[string]int{}
+	const times = 64 // young blocks of numbers become full twice
+	for i := range times {
+		pages, err := r.store.PagesWritten(func() error {
+			return r.svc.Create(t.Context(), r.write("restaurant", r.restaurant(400+i)))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, n := range pages {
+			total[name] += n
+		}
+	}
+	for name, limit := range map[string]int{"meta": 2, "catalog": 0, "index": 16, "young": 12, "links": 12, "groups": 2,
+		"spans": 2, "rows": 4, "docs": 2, "free": 2, "log": 3} {
+		if total[name] > limit*times {
+			t.Errorf("%d creations wrote %d pages of %s, more than %d each", times, total[name], name, limit)
+		}
+	}
+	if total["young"] == 0 {
+		t.Error("no block is young")
+	}
+}
+
 // BenchmarkCreate measures creations of restaurants by one writer and by eight, which share transactions.
 func BenchmarkCreate(b *testing.B) {
 	for _, writers := range []int{1, 8} {
@@ -161,7 +193,7 @@ func BenchmarkCreate(b *testing.B) {
 				list[i] = r.write("restaurant", r.restaurant(len(r.made)+i))
 				list[i].After = nil
 			}
-			next, commits := atomic.Int64{}, r.store.Stats().Commits
+			next, commits, used := atomic.Int64{}, r.store.Stats().Commits, processorTime(b)
 			var working sync.WaitGroup
 			b.ReportAllocs()
 			b.ResetTimer()
@@ -177,9 +209,19 @@ func BenchmarkCreate(b *testing.B) {
 			}
 			working.Wait()
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "creates/s")
+			b.ReportMetric(float64(processorTime(b)-used)/float64(b.N)/1000, "cpu-us/op")
 			b.ReportMetric(float64(r.store.Stats().Commits-commits)/float64(b.N), "commits/op")
 		})
 	}
+}
+
+// processorTime returns how long the process has used processors, which a busy machine changes less than the time.
+func processorTime(t testing.TB) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // BenchmarkImport measures creations in transactions of 1,000: of restaurants, and of reviews, which are flat.
@@ -195,6 +237,7 @@ func BenchmarkImport(b *testing.B) {
 				}
 				list[i].After = nil
 			}
+			used := processorTime(b)
 			b.ReportAllocs()
 			b.ResetTimer()
 			for part := range slices.Chunk(list, 1000) {
@@ -203,6 +246,7 @@ func BenchmarkImport(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "documents/s")
+			b.ReportMetric(float64(processorTime(b)-used)/float64(b.N)/1000, "cpu-us/op")
 		})
 	}
 }
