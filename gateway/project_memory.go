@@ -40,9 +40,10 @@ func (p *Project) reserve(ctx context.Context) (grow func(bytes int64) error, re
 	return func(bytes int64) error { return explain(memory.Grow(commandMemory + bytes)) }, memory.Release, nil
 }
 
-// returnMemory returns memory to the operating system after each burst of requests, until ctx ends. The garbage
-// collector alone would do that minutes later, since an idle server makes little garbage.
+// returnMemory returns memory to the operating system after the start and after each burst of requests, until ctx ends.
+// The garbage collector alone would do that minutes later, since an idle server makes little garbage.
 func (p *Project) returnMemory(ctx context.Context) {
+	debug.FreeOSMemory()
 	for {
 		select {
 		case <-ctx.Done():

@@ -10,14 +10,17 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // unknownMemory is the assumed memory of a process when the system does not provide it.
 const unknownMemory = 2 << 30
 
 // MachineMemory returns how much memory the process may use: the limit of its control groups (versions 2 and 1), or
-// else the memory of the machine.
-func MachineMemory() int64 { return memoryIn(os.DirFS("/")) }
+// else the memory of the machine. It is what the first call finds.
+func MachineMemory() int64 { return machineMemory() }
+
+var machineMemory = sync.OnceValue(func() int64 { return memoryIn(os.DirFS("/")) })
 
 // Default returns the default limit of a Budget: a quarter of the memory of the process. Garbage collection needs as
 // much memory again as is in use, and caches, connections and the store's memory-mapped pages need memory, too.
