@@ -157,7 +157,7 @@ func (f *finder) idSource(c Compare) *source {
 	case NotNull:
 		src.ranges = []query.Range{{Low: key(0), High: key(math.Inf(1))}}
 		return src
-	case Eq, In, Lt, Lte, Gt, Gte:
+	case Eq, In, Ne, Lt, Lte, Gt, Gte:
 	default:
 		return nil
 	}
@@ -173,6 +173,11 @@ func (f *finder) idSource(c Compare) *source {
 				continue
 			}
 			r = query.Range{Low: key(id), High: key(id + 1)}
+		case Ne:
+			if id == math.Trunc(id) && id >= 0 {
+				src.ranges = append(src.ranges, query.Range{Low: key(0), High: key(id)})
+				r.Low = key(id + 1)
+			}
 		case Lt:
 			r.High = key(math.Ceil(id))
 		case Lte:

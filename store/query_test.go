@@ -73,6 +73,11 @@ func compareWithTwin(t *testing.T, rnd *rand.Rand, writes, questions int) {
 			t.Fatal(err)
 		}
 	}
+	for kind, n := range s.Stats().Plans {
+		if n == 0 {
+			t.Errorf("no query was answered by %v", store.PlanKind(kind))
+		}
+	}
 }
 
 // change puts or deletes n rows.

@@ -14,21 +14,64 @@ type Range struct {
 	Entries   int // the number of entries in the range, once counted
 }
 
-// Conjuncts splits a filter into conditions that must all hold.
+// Conjuncts splits a filter into conditions that must all hold. It takes negations apart, too: what is left of them
+// stands around single conditions that have no opposite.
 func Conjuncts(f Filter) []Filter {
-	and, ok := f.(And)
-	if !ok {
-		if f == nil {
-			return nil
+	switch f := f.(type) {
+	case nil:
+		return nil
+	case And:
+		var list []Filter
+		for _, x := range f {
+			list = append(list, Conjuncts(x)...)
 		}
-		return []Filter{f}
+		return list
+	case Not:
+		if opposite := Opposite(f.Filter); opposite != nil {
+			return Conjuncts(opposite)
+		}
 	}
-	var list []Filter
-	for _, x := range and {
-		list = append(list, Conjuncts(x)...)
-	}
-	return list
+	return []Filter{f}
 }
+
+// Opposite returns a filter that holds where f is false, and is false where f holds. It returns nil if there is none
+// but the Not around f.
+func Opposite(f Filter) Filter {
+	switch f := f.(type) {
+	case Not:
+		if f.Filter == nil {
+			return And{}
+		}
+		return f.Filter
+	case And:
+		either := make(Or, len(f))
+		for i, x := range f {
+			either[i] = Not{x}
+		}
+		return either
+	case Or:
+		all := make(And, len(f))
+		for i, x := range f {
+			all[i] = Not{x}
+		}
+		return all
+	case Through:
+		if limited, ok := f.Filter.(Seen); ok {
+			return Through{f.Attr, Seen{Not{limited.Filter}, limited.Sight}}
+		}
+		return Through{f.Attr, Not{f.Filter}}
+	case Compare:
+		if op, ok := opposites[f.Op]; ok {
+			return Compare{f.Attr, op, f.Values}
+		}
+	}
+	return nil
+}
+
+// opposites are the operators that hold where others are false.
+var opposites = map[Op]Op{Eq: Ne, Ne: Eq, EqI: NeI, NeI: EqI, In: NotIn, NotIn: In, Lt: Gte, Gte: Lt, Lte: Gt, Gt: Lte,
+	Contains: NotContains, NotContains: Contains, ContainsI: NotContainsI, NotContainsI: ContainsI, Null: NotNull,
+	NotNull: Null}
 
 // A RangeBuilder turns a comparison into ranges of an index. Space, Type and Exact, which is true at first, are set
 // before Add is called.
@@ -62,7 +105,7 @@ func (b *RangeBuilder) Add(c Compare) bool {
 		b.Ranges, b.Sorted = []Range{{Low: null, High: format.Successor(null)}}, true
 		return true
 	}
-	if c.Op == NotNull {
+	if c.Op == NotNull || c.Op == Ne && len(c.Values) == 1 && c.Values[0] == nil {
 		b.Ranges = []Range{b.values()}
 		return true
 	}
@@ -78,10 +121,24 @@ func (b *RangeBuilder) Add(c Compare) bool {
 		return b.equal(c.Values)
 	case Lt, Lte, Gt, Gte:
 		return b.from(c.Op, c.Values[0])
+	case Ne, NotIn:
+		return (c.Op == NotIn || len(c.Values) == 1) && b.equal(c.Values) && b.Exact && b.invert()
 	case Between:
 		return len(c.Values) == 2 && b.between(c.Values[0], c.Values[1])
 	}
 	return false
+}
+
+// invert replaces the ranges by those of all other values.
+func (b *RangeBuilder) invert() bool {
+	left, ranges := b.values(), b.Ranges
+	b.Ranges, b.Sorted = nil, false
+	for _, r := range ranges {
+		b.Ranges = append(b.Ranges, Range{Low: left.Low, High: r.Low})
+		left.Low = r.High
+	}
+	b.Ranges = append(b.Ranges, left)
+	return true
 }
 
 func (b *RangeBuilder) textTest(c Compare) func([]byte) bool {

@@ -26,7 +26,12 @@ func TestConjuncts(t *testing.T) {
 		{query.And{a, b, c}, []query.Filter{a, b, c}},
 		{query.And{a, query.And{query.And{b}, c}}, []query.Filter{a, b, c}},
 		{query.And{a, query.Or{b, c}}, []query.Filter{a, query.Or{b, c}}},
-		{query.Not{Filter: query.And{a, b}}, []query.Filter{query.Not{Filter: query.And{a, b}}}},
+		{query.Not{Filter: query.And{a, b}}, []query.Filter{query.Or{query.Not{Filter: a}, query.Not{Filter: b}}}},
+		{query.Not{Filter: query.Or{a, b}}, []query.Filter{query.Compare{Op: query.Ne}, query.Compare{Op: query.Eq}}},
+		{query.Not{Filter: query.Not{Filter: query.And{a, c}}}, []query.Filter{a, c}},
+		{query.Not{Filter: query.Through{Filter: a}}, []query.Filter{query.Through{Filter: query.Not{Filter: a}}}},
+		{query.Not{Filter: c}, []query.Filter{query.Not{Filter: c}}},
+		{query.Not{}, []query.Filter{query.Not{}}},
 	} {
 		if got := query.Conjuncts(tc.filter); fmt.Sprint(got) != fmt.Sprint(tc.want) {
 			t.Errorf("%v: %v, want %v", tc.filter, got, tc.want)
@@ -97,6 +102,8 @@ func expressible(c query.Compare) bool {
 	switch c.Op {
 	case query.Eq, query.In, query.Null, query.NotNull:
 		return true
+	case query.Ne, query.NotIn: // other texts may begin like a long one
+		return c.Attr.Type != contenttypes.String && !slices.Contains(c.Values, nil)
 	case query.Lt, query.Lte, query.Gt, query.Gte, query.StartsWith:
 		return c.Values[0] != nil && (c.Op != query.StartsWith || c.Attr.Type == contenttypes.String)
 	case query.Between:
@@ -131,7 +138,7 @@ func meets(c query.Compare, raw string) bool {
 	switch isNull := raw == ""; {
 	case c.Op == query.Null || c.Op == query.Eq && c.Values[0] == nil:
 		return isNull
-	case c.Op == query.NotNull:
+	case c.Op == query.NotNull || c.Op == query.Ne && c.Values[0] == nil:
 		return !isNull
 	case isNull:
 		return false
