@@ -258,53 +258,66 @@ func (q *guideQuery) requests() map[string]func(i int) string {
 	return ways
 }
 
-// A measured is what a series of requests took: the median, and what the store did for one of them on average.
+// A measured is what a series of requests took: the median, that of requests each of which came after a write, and what
+// the store did for one of them on average.
 type measured struct {
-	took time.Duration
-	work store.Work
-	plan string
+	took, written time.Duration
+	work          store.Work
+	plan          string
+}
+
+// send sends a request, which must succeed, and returns how long it took.
+func (g *guide) send(t *testing.T, method, path, body string) time.Duration {
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header["Authorization"] = []string{"Bearer " + g.key}
+	r.Header["Content-Type"] = []string{"application/json"}
+	w := httptest.NewRecorder()
+	began := time.Now()
+	g.handler.ServeHTTP(w, r)
+	took := time.Since(began)
+	if w.Code != 200 || strings.HasPrefix(w.Body.String(), `{"errors"`) {
+		t.Fatalf("%s: %d %s", path, w.Code, w.Body)
+	}
+	return took
 }
 
 // measure sends a series of requests one after the other, for a time.
 func (g *guide) measure(t *testing.T, path func(i int) string) (m measured) {
-	const longest, most = 3 * time.Second, 400
-	send := func(i int) *httptest.ResponseRecorder {
-		r := httptest.NewRequest("GET", path(i), nil)
-		r.Header["Authorization"] = []string{"Bearer " + g.key}
-		r.Header["Apollo-Require-Preflight"] = []string{"yes"}
-		w := httptest.NewRecorder()
-		g.handler.ServeHTTP(w, r)
-		if w.Code != 200 || strings.HasPrefix(w.Body.String(), `{"errors"`) {
-			t.Fatalf("%s: %d %s", path(i), w.Code, w.Body)
-		}
-		return w
-	}
+	const longest, most, writes = 2 * time.Second, 400, 5
 	for i := range 3 { // so that the caller, the plan and the pages of the file are known
-		send(1000 + i)
+		g.send(t, "GET", path(1000+i), "")
 	}
 	before := g.project.Store().Stats()
 	var took []time.Duration
 	for began := time.Now(); len(took) < most && (len(took) < 5 || time.Since(began) < longest); {
-		at := time.Now()
-		send(len(took))
-		took = append(took, time.Since(at))
+		took = append(took, g.send(t, "GET", path(len(took)), ""))
 	}
 	after, n := g.project.Store().Stats(), uint64(len(took))
-	slices.Sort(took)
-	m.took = took[len(took)/2]
+	m.took = median(took)
 	m.work = store.Work{Seeks: (after.Seeks - before.Seeks) / n, Entries: (after.Entries - before.Entries) / n,
 		Rows: (after.Rows - before.Rows) / n, Links: (after.Links - before.Links) / n}
-	most32 := uint64(0)
+	often := uint64(0)
 	for kind := range after.Plans {
-		if k := after.Plans[kind] - before.Plans[kind]; k > most32 {
-			most32, m.plan = k, store.PlanKind(kind).String()
+		if k := after.Plans[kind] - before.Plans[kind]; k > often {
+			often, m.plan = k, store.PlanKind(kind).String()
 		}
 	}
+	took = nil
+	for i := range writes {
+		g.send(t, "PUT", "/api/restaurants/"+guideID("restaurant", 4*i), fmt.Sprintf(`{"data":{"seats":%d}}`, 1+i))
+		took = append(took, g.send(t, "GET", path(2000+i), ""))
+	}
+	m.written = median(took)
 	return m
 }
 
-// TestQueriesAtScale prints how long a page of 25 takes for different numbers of documents, and what the store does for
-// it. It measures nothing unless the flag -scales is set:
+func median(of []time.Duration) time.Duration {
+	slices.Sort(of)
+	return of[len(of)/2]
+}
+
+// TestQueriesAtScale prints how many microseconds a page of 25 takes for different numbers of documents, and what the
+// store does for it. It measures nothing unless the flag -scales is set:
 //
 //	go test ./gateway -run QueriesAtScale -v -timeout 2h -scales 1000,20000,1000000
 func TestQueriesAtScale(t *testing.T) {
@@ -339,15 +352,20 @@ func TestQueriesAtScale(t *testing.T) {
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.way, b.way) })
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(w, "query\tasked\t%s µs\tratio\tplan\tentries\trows\tlinks\tseeks\n", strings.Join(names, " µs\t"))
+	fmt.Fprintf(w, "query\tasked\t%s\tratio\tafter a write: %s\tratio\tplan\tentries\trows\tlinks\tseeks\n",
+		strings.Join(names, "\t"), strings.Join(names, "\t"))
 	for _, at := range rows {
 		fmt.Fprintf(w, "%s\t%s", at.query, at.way)
+		first, last := columns[0][at], columns[len(columns)-1][at]
 		for _, column := range columns {
 			fmt.Fprintf(w, "\t%d", column[at].took.Microseconds())
 		}
-		first, last := columns[0][at], columns[len(columns)-1][at]
-		fmt.Fprintf(w, "\t%.2f\t%s\t%d → %d\t%d → %d\t%d → %d\t%d → %d\n", float64(last.took)/float64(first.took), last.plan,
-			first.work.Entries, last.work.Entries, first.work.Rows, last.work.Rows, first.work.Links, last.work.Links,
+		fmt.Fprintf(w, "\t%.2f", float64(last.took)/float64(first.took))
+		for _, column := range columns {
+			fmt.Fprintf(w, "\t%d", column[at].written.Microseconds())
+		}
+		fmt.Fprintf(w, "\t%.2f", float64(last.written)/float64(first.written))
+		fmt.Fprintf(w, "\t%s\t%d → %d\t%d → %d\t%d → %d\t%d → %d\n", last.plan, first.work.Entries, last.work.Entries, first.work.Rows, last.work.Rows, first.work.Links, last.work.Links,
 			first.work.Seeks, last.work.Seeks)
 	}
 	if err := w.Flush(); err != nil {
