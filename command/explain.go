@@ -248,6 +248,10 @@ func printQuery(w io.Writer, q *store.ExplainedQuery) {
 }
 
 func workText(w store.Work) string {
-	return strings.Join([]string{count(int(w.Rows), "row"), count(int(w.Entries), "index entry"),
+	text := strings.Join([]string{count(int(w.Rows), "row"), count(int(w.Entries), "index entry"),
 		count(int(w.Links), "link"), count(int(w.Seeks), "search")}, ", ")
+	if w.Kept > 0 {
+		text += "; " + count(int(w.Kept), "set") + " kept from former queries"
+	}
+	return text
 }

@@ -27,6 +27,7 @@ type Work struct {
 	Entries uint64 `json:"entries"` // index entries walked over
 	Rows    uint64 `json:"rows"`    // rows read
 	Links   uint64 `json:"links"`   // links walked over
+	Kept    uint64 `json:"kept"`    // sets of documents that were known from former queries
 }
 
 // An ExplainedQuery tells how the rows of one localization that match a query were found.
@@ -128,6 +129,7 @@ func (e *explaining) viewed(s *snapshotStats) {
 	w.Entries += s.entries
 	w.Rows += s.rows
 	w.Links += s.links
+	w.Kept += s.keptSets
 }
 
 // answered adds a query.
@@ -167,7 +169,7 @@ func (f *finder) answer() Page {
 	q.Took = float64(time.Since(began).Microseconds()) / 1000
 	after := &f.snap.stats
 	q.Work = Work{Seeks: after.seeks - before.seeks, Entries: after.entries - before.entries,
-		Rows: after.rows - before.rows, Links: after.links - before.links}
+		Rows: after.rows - before.rows, Links: after.links - before.links, Kept: after.keptSets - before.keptSets}
 	q.Found = len(page.Rows)
 	if f.query.Count {
 		q.Total, q.Counted = &page.Total, "matches"

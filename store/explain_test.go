@@ -200,3 +200,17 @@ func (v *views) Child(name string, _ time.Time) span.Span {
 func (*views) SetInt(string, int64)   {}
 func (*views) SetText(string, string) {}
 func (*views) End(time.Time, error)   {}
+
+// TestExplainKeptSets expects the second of two equal queries to tell that it used what the first one had found.
+func TestExplainKeptSets(t *testing.T) {
+	defer store.SetsFrom(1)()
+	s := newLibrary(t)
+	article := s.Model().Type("api::article.article")
+	q := &store.Query{Type: article, Limit: 25, Count: true, Locales: store.LocaleSet{Codes: []string{"en"}},
+		Filter: store.Or{store.Compare{Attr: article.Attribute("rank"), Op: store.Gte, Values: []any{100.0}},
+			store.Compare{Attr: article.Attribute("level"), Op: store.Eq, Values: []any{"low"}}}}
+	first, second := explain(t.Context(), t, s, q), explain(t.Context(), t, s, q)
+	if first.Work.Kept > 0 || second.Work.Kept == 0 || second.Work.Entries >= first.Work.Entries {
+		t.Errorf("first %+v, then %+v", first.Work, second.Work)
+	}
+}
