@@ -298,6 +298,21 @@ test("what was deleted or taken off the site at once is brought back as it was",
   await undone();
 });
 
+test("of hundreds of links, one that was exchanged for another is shown by its name", async () => {
+  const operations = Array.from({ length: 301 }, (_, i) => ({ op: "create", type: "topics", data: { name: `Linked ${i}` } }));
+  const answer = await fetch(`${desk.base}/api/_batch`, {
+    method: "POST", headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" }, body: JSON.stringify({ operations }),
+  });
+  const topics = (await answer.json()).data.map(({ data }) => data.documentId);
+  const id = (await api("POST", "pages", { title: "Linked", topics: topics.slice(0, 300) })).documentId;
+  await api("PUT", `pages/${id}?status=draft`, { topics: { disconnect: [topics[7]], connect: [topics[300]] } });
+  const page = await open(desk, `content/page/${id}?look=published`);
+  const found = look(page).getByRole("region", { name: "Topics" });
+  await found.getByText("Linked 300").waitFor();
+  await found.getByText("Linked 7", { exact: true }).waitFor();
+  assert.equal(await look(page).getByText("only the number").count(), 0);
+});
+
 test("what is beside the form is accessible", async () => {
   const quote = (text) => ({ __component: "page.quote", text });
   const id = (await api("POST", "pages", { title: "Axe", body: "A sharp axe.", parts: [quote("one"), quote("two")] })).documentId;

@@ -3,7 +3,7 @@ import { randomBlocks, type Random, randomSource } from "../blocks/random.ts";
 import type { Attributes, Components, Item, Values } from "../form/value.ts";
 import { aligned, pair } from "./align.ts";
 import { blocksText } from "./blocks.ts";
-import { adopted, contents, differences, type FieldDifference } from "./values.ts";
+import { adopted, contents, counted, differences, type FieldDifference } from "./values.ts";
 import { folded, wordParts } from "./words.ts";
 
 const readable = true;
@@ -165,6 +165,8 @@ test("entries are the same by their id, or by their values if they have another 
 test("what a version was read without does not differ, and counts of links are compared as counts", () => {
   expect(differences(attributes, of, { title: "a" }, { title: "a", rank: 1 })).toEqual([]);
   expect(differences(attributes, of, { tags: { count: 2 } }, { tags: { count: 3 } })[0]?.is).toEqual({ kind: "counts", before: 2, after: 3 });
+  expect(differences(attributes, of, { tags: { count: 3 } }, { tags: { count: 3 } })).toEqual([]);
+  expect(counted(attributes, { title: "a", tags: { count: 3 } }, { title: "a", tags: { count: 3 } })).toEqual(["tags"]);
   expect(names(contents(attributes, of, { title: "a", rank: null, zone: [] }))).toEqual(["title"]);
 });
 

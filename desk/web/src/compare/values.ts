@@ -57,6 +57,12 @@ export function contents(attributes: Attributes, of: Definitions, values: Values
   return differences(attributes, of, Object.fromEntries(Object.keys(values).map((name) => [name, null])), values);
 }
 
+// counted returns the attributes of which two versions have the number of links alone, so that it is not known whether
+// they lead to the same documents.
+export function counted(attributes: Attributes, before: Values, after: Values): string[] {
+  return Object.keys(attributes).filter((name) => countOf(before[name]) !== null || countOf(after[name]) !== null);
+}
+
 const texts = ["string", "text", "richtext", "email", "uid"];
 
 function difference(a: Attribute, of: Definitions, before: unknown, after: unknown): Difference | null {

@@ -29,6 +29,7 @@ export const historyGerman: Record<keyof typeof historyEnglish, string> = {
   "history.unknown": "Was davor war, ist nicht mehr bekannt. Das ist die ganze Fassung.",
   "history.noChange": "Nichts, was hier gezeigt wird, wurde geändert.",
   "history.sameAsNow": "Jetzt ist nichts anders.",
+  "history.counted": "Von {names} ist nur die Anzahl der Verknüpfungen verglichen, weil es viele sind.",
   "history.unseen": "Auch geändert: {names}. Wie, ist für dieses Konto nicht sichtbar.",
   "history.takeOld": "Früheren Wert übernehmen",
   "history.takePublished": "Veröffentlichten Wert übernehmen",

@@ -27,6 +27,7 @@ export const historyEnglish = {
   "history.unknown": "What was before is not known any more. This is the whole version.",
   "history.noChange": "Nothing that is shown here was changed.",
   "history.sameAsNow": "Nothing is different now.",
+  "history.counted": "Of {names}, only the number of links is compared, since there are many.",
   "history.unseen": "Also changed: {names}. You may not see how.",
   "history.takeOld": "Take the earlier value",
   "history.takePublished": "Take the published value",

@@ -36,6 +36,11 @@ export function Differences({ fields, componentName, take, notes }: DifferencesP
   });
 }
 
+// OnlyCounted says of which attributes the number of links was compared, and not the documents that they lead to.
+export function OnlyCounted({ names }: { names: string[] }) {
+  return names.length > 0 && <p className="quiet">{t("history.counted", { names: names.map(labelOf).join(", ") })}</p>;
+}
+
 interface ShownProps {
   type: string;
   is: FieldDifference["is"];

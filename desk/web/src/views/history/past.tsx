@@ -4,14 +4,14 @@ import { useEffect, useState } from "react";
 import { Button } from "react-aria-components";
 import { isLocalized, readsDrafts } from "../../api/access.ts";
 import { ask, Failure, type Request } from "../../api/client.ts";
-import { adopted, contents, differences } from "../../compare/values.ts";
+import { counted, adopted, contents, differences } from "../../compare/values.ts";
 import { labelOf } from "../../form/field.ts";
 import type { Values } from "../../form/value.ts";
 import { language, t } from "../../text/text.ts";
 import { Confirm } from "../../ui/confirm.tsx";
 import { CopyCurl } from "../../ui/curl.tsx";
 import { Problem, Waiting } from "../../ui/states.tsx";
-import { Differences } from "./differences.tsx";
+import { Differences, OnlyCounted } from "./differences.tsx";
 import type { LookProps } from "./look.tsx";
 import { type Around, formValues, pathTo, type Status, useVersion, type Which, versionRequest } from "./read.ts";
 
@@ -152,7 +152,8 @@ function Write({ around, open, form, item, previous, more, isKnown }: WriteProps
   const now = since ? saved.data && formValues(around, saved.data, open.values) : after.data;
   const isWaiting = !error && (!isKnown || old === undefined || (shown !== null && now === undefined));
   const fields = isWaiting || !now ? [] : old ? differences(attributes, around, old, now) : contents(attributes, around, now);
-  const unseen = since || isWaiting || error ? [] : item.changed.filter((name) => attributes[name]?.readable && !fields.some((field) => field.name === name));
+  const onlyCounted = !isWaiting && old && now ? counted(attributes, old, now) : [];
+  const unseen = since || isWaiting || error ? [] : item.changed.filter((name) => attributes[name]?.readable && !fields.some((field) => field.name === name) && !onlyCounted.includes(name));
   const canRestore = "restore" in around.type.actions && !removes(item);
   return (
     <div className="write">
@@ -186,6 +187,7 @@ function Write({ around, open, form, item, previous, more, isKnown }: WriteProps
           } : undefined}
         />
       </div>
+      <OnlyCounted names={onlyCounted} />
       {unseen.length > 0 && <p className="quiet">{t("history.unseen", { names: unseen.map(labelOf).join(", ") })}</p>}
       {asking && (
         <Confirm

@@ -1,9 +1,9 @@
 // The published version beside the form, with what differs in what the form holds.
-import { adopted, differences } from "../../compare/values.ts";
+import { adopted, counted, differences } from "../../compare/values.ts";
 import { t } from "../../text/text.ts";
 import { CopyCurl } from "../../ui/curl.tsx";
 import { Problem, Waiting } from "../../ui/states.tsx";
-import { Differences } from "./differences.tsx";
+import { Differences, OnlyCounted } from "./differences.tsx";
 import type { LookProps } from "./look.tsx";
 import { type Around, formValues, useVersion, versionRequest } from "./read.ts";
 
@@ -18,7 +18,8 @@ export function Published({ form, open, locale, around }: LookProps & { around: 
   if (published.data === null) return <p>{t("history.notPublished")}</p>;
   const version = published.data;
   const attributes = around.type.schema.attributes;
-  const fields = differences(attributes, around, version, formValues(around, saved.data ?? {}, open.values));
+  const held = formValues(around, saved.data ?? {}, open.values);
+  const fields = differences(attributes, around, version, held);
   return (
     <>
       <p>{fields.length === 0 ? t("history.asPublished") : t("history.sincePublished")}</p>
@@ -31,6 +32,7 @@ export function Published({ form, open, locale, around }: LookProps & { around: 
           onTake: (name) => open.set(name, adopted(attributes[name]!, around.components, version[name])),
         }}
       />
+      <OnlyCounted names={counted(attributes, version, held)} />
       <div className="row"><CopyCurl request={request} /></div>
     </>
   );

@@ -36,7 +36,7 @@ export function pathTo({ type, documentId }: Around, below = ""): string {
   return (isSingle(type) ? pathOf(type) : `${pathOf(type)}/${documentId}`) + below;
 }
 
-const mostLinks = 200; // of a relation that leads to more, only their number is compared
+const mostLinks = 2000; // of a relation that leads to more, only their number is compared
 
 // versionRequest returns the request that reads a version. now has the numbers of links that relations have at present.
 export function versionRequest(of: Around, which: Which, now: Values = {}): Request {
