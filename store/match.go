@@ -158,13 +158,17 @@ func (f *finder) rest() (rest allOf) {
 	return rest
 }
 
+// keptWorth is how many times as much as a test of the rows the set of a source may cost, since it is kept, for all
+// queries with the same condition.
+const keptWorth = 4
+
 // intersection is match if the cheapest source has many rows: it intersects what sources find as sets, and reads the
 // rows that are left for the other conditions.
 func (f *finder) intersection() found {
 	var sets docSets
 	loose, left, cost := true, f.rows(), 0
 	for _, src := range f.sources {
-		if len(sets) > 0 && src.cost > left*rowCost {
+		if len(sets) > 0 && src.cost > left*f.testCost()*keptWorth {
 			break
 		}
 		set, exact := f.setOf(src)

@@ -114,23 +114,29 @@ func (f *finder) testedAtMost() int {
 	case size == 0:
 		return 1
 	}
-	share, test := 1.0, rowCost
+	share := 1.0
 	for _, src := range f.sources {
 		share *= float64(min(src.rows, size)) / float64(size)
-	}
-	for _, c := range f.conds {
-		if _, ok := c.(*someTarget); ok {
-			test += throughCost
-		}
 	}
 	steps := size
 	if wanted := float64(add(q.Offset, q.Limit)); wanted < share*float64(size) {
 		steps = int(wanted / share)
 	}
-	if most := f.matchCost() / test; steps <= most {
+	if most := f.matchCost() / f.testCost(); steps <= most {
 		return most + 1
 	}
 	return 0
+}
+
+// testCost estimates what it costs to test a row, in index entries walked over.
+func (f *finder) testCost() int {
+	cost := rowCost
+	for _, c := range f.conds {
+		if _, ok := c.(*someTarget); ok {
+			cost += throughCost
+		}
+	}
+	return cost
 }
 
 // matchCost estimates what it costs to find all rows that match and the page among them, in index entries walked over.
