@@ -18,7 +18,7 @@ import (
 
 // A server is a server that runs as in production, with an access log, and one connection to it.
 type server struct {
-	t           *testing.T
+	t           testing.TB
 	conn        net.Conn
 	key         string   // a token that may do everything
 	answer      []byte   // the memory of the last answer
@@ -38,7 +38,7 @@ const public = `roles:
 `
 
 // serve serves a project until the test ends.
-func serve(t *testing.T) *server {
+func serve(t testing.TB) *server {
 	t.Helper()
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS("../../testdata/conformance/projects/kitchen")); err != nil {
