@@ -19,7 +19,7 @@ type attributeFile struct {
 	Required  bool           `yaml:"required"`
 	Unique    bool           `yaml:"unique"`
 	Private   bool           `yaml:"private"`
-	Index     *bool          `yaml:"index"`
+	Index     *yamlfile.Node `yaml:"index"`
 	Default   *yamlfile.Node `yaml:"default"`
 	Min       *yamlfile.Node `yaml:"min"`
 	Max       *yamlfile.Node `yaml:"max"`
@@ -157,32 +157,53 @@ func (l *loader) unknownType(a *attributeDefinition, name string) {
 	}
 }
 
-// index decides whether the attribute has a secondary index.
+// index decides which indexes the attribute has: none (false), that of its values (true), or that and the one of its
+// text ("text").
 func (l *loader) index(a *attributeDefinition) {
 	attr, t := a.attr, a.attr.Type
 	can := indexable.has(t) && a.of.typ != nil
-	wants := a.file.Index
+	wants, said := l.wantedIndex(a)
 	switch {
 	case attr.Unique && !indexable.has(t):
 		l.report(a.at("unique").Problem("an attribute of type %s cannot be unique; those that can are %s", t,
 			indexable))
 		attr.Unique = false
-	case wants != nil && *wants && !indexable.has(t):
+	case wants > notIndexed && !indexable.has(t):
 		l.report(a.at("index").Problem("an attribute of type %s has no index; those that can are %s", t, indexable))
-	case wants != nil && *wants && !can:
+	case wants > notIndexed && !can:
 		l.report(a.at("index").Problem("attributes of components have no index; take index away"))
-	case wants != nil && !*wants && attr.Unique:
+	case wants == textIndexed && !textIndexable.has(t):
+		l.report(a.at("index").Problem("an attribute of type %s has no index of its text; those that can are %s", t,
+			textIndexable))
+	case said && wants == notIndexed && attr.Unique:
 		l.report(a.at("index").Problem("a unique attribute needs its index; take index: false away"))
 	}
-	switch {
-	case !can:
-	case attr.Unique:
-		attr.Indexed = true
-	case wants != nil:
-		attr.Indexed = *wants
-	default:
-		attr.Indexed = types[t].index == indexedByDefault
+	if !can {
+		return
 	}
+	if !said {
+		wants = types[t].index
+	}
+	attr.Indexed = wants >= indexed || attr.Unique
+	attr.TextIndexed = wants == textIndexed
+}
+
+// wantedIndex reads the key index. said is false if the definition does not have it.
+func (l *loader) wantedIndex(a *attributeDefinition) (wants indexing, said bool) {
+	if a.file.Index.IsNull() {
+		return notIndexed, false
+	}
+	if on, ok := a.file.Index.AsBool(); ok {
+		if on {
+			return indexed, true
+		}
+		return notIndexed, true
+	}
+	if text, ok := a.file.Index.AsText(); !ok || text != "text" {
+		l.report(a.at("index").Problem("index must be true, false or text, not %s", a.file.Index.Describe()))
+		return notIndexed, false
+	}
+	return textIndexed, true
 }
 
 // limits reads min, max, minLength and maxLength, and reports a minimum that is greater than its maximum.

@@ -15,21 +15,22 @@ type definitionJSON struct {
 }
 
 type attributeJSON struct {
-	Name       string   `json:"name"`
-	Type       string   `json:"type"`
-	System     bool     `json:"system,omitempty"`
-	Relation   string   `json:"relation,omitempty"`
-	Target     string   `json:"target,omitempty"`
-	Inverse    string   `json:"inverse,omitempty"`
-	Mapped     bool     `json:"mapped,omitempty"`
-	Multiple   bool     `json:"multiple,omitempty"`
-	Component  string   `json:"component,omitempty"`
-	Repeatable bool     `json:"repeatable,omitempty"`
-	Components []string `json:"components,omitempty"`
-	Enum       []string `json:"enum,omitempty"`
-	Localized  bool     `json:"localized,omitempty"`
-	Indexed    bool     `json:"indexed,omitempty"`
-	Unique     bool     `json:"unique,omitempty"`
+	Name        string   `json:"name"`
+	Type        string   `json:"type"`
+	System      bool     `json:"system,omitempty"`
+	Relation    string   `json:"relation,omitempty"`
+	Target      string   `json:"target,omitempty"`
+	Inverse     string   `json:"inverse,omitempty"`
+	Mapped      bool     `json:"mapped,omitempty"`
+	Multiple    bool     `json:"multiple,omitempty"`
+	Component   string   `json:"component,omitempty"`
+	Repeatable  bool     `json:"repeatable,omitempty"`
+	Components  []string `json:"components,omitempty"`
+	Enum        []string `json:"enum,omitempty"`
+	Localized   bool     `json:"localized,omitempty"`
+	Indexed     bool     `json:"indexed,omitempty"`
+	TextIndexed bool     `json:"textIndexed,omitempty"`
+	Unique      bool     `json:"unique,omitempty"`
 
 	Rules *rulesJSON `json:"rules,omitempty"`
 }
@@ -84,7 +85,7 @@ func (s *Schema) definition(rules bool) []attributeJSON {
 		j := attributeJSON{
 			Name: a.Name, Type: a.Type.String(), System: a.System, Relation: a.Relation.String(), Mapped: a.Mapped,
 			Multiple: a.Multiple, Repeatable: a.Repeatable, Enum: a.Enum, Localized: a.Localized, Indexed: a.Indexed,
-			Unique: a.Unique,
+			TextIndexed: a.TextIndexed, Unique: a.Unique,
 		}
 		if a.Target != nil {
 			j.Target = a.Target.UID

@@ -147,13 +147,14 @@ type Attribute struct {
 
 	jsonKey string
 
-	Required   bool
-	Unique     bool
-	Private    bool
-	Localized  bool // marked as localized, or a relation or uid of a localized type
-	Indexed    bool // has a secondary index
-	Default    any  // a jsontree value, in the form that responses use; nil if there is none
-	HasDefault bool
+	Required    bool
+	Unique      bool
+	Private     bool
+	Localized   bool // marked as localized, or a relation or uid of a localized type
+	Indexed     bool // has an index of its values
+	TextIndexed bool // has an index of its text as well
+	Default     any  // a jsontree value, in the form that responses use; nil if there is none
+	HasDefault  bool
 
 	Min, Max             *float64 // of a number, or of how many items a component or zone holds
 	MinLength, MaxLength *int     // in UTF-16 units

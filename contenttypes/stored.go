@@ -63,7 +63,8 @@ func (s *Schema) addStored(attributes []attributeJSON) error {
 		a := &Attribute{
 			Name: j.Name, Index: i, System: j.System, Owner: s, Mapped: j.Mapped, Multiple: j.Multiple,
 			Repeatable: j.Repeatable,
-			Enum:       j.Enum, Localized: j.Localized, Indexed: j.Indexed, Unique: j.Unique,
+			Enum:       j.Enum, Localized: j.Localized, Indexed: j.Indexed, TextIndexed: j.TextIndexed,
+			Unique: j.Unique,
 		}
 		var ok bool
 		if a.Type, ok = storedType(j.Type); !ok {

@@ -27,13 +27,13 @@ const (
 // IsTemporal reports whether values are dates, times of day or timestamps.
 func (k ValueKind) IsTemporal() bool { return k == DateValue || k == TimeValue || k == DateTimeValue }
 
-// An indexing says when attributes of a type have a secondary index.
+// An indexing says which indexes an attribute has. Each has those before it, too.
 type indexing uint8
 
 const (
-	notIndexed       indexing = iota // never
-	indexedOnRequest                 // when the definition says `index: true` or `unique: true`
-	indexedByDefault                 // unless the definition says `index: false`
+	notIndexed  indexing = iota
+	indexed              // its values: for equality, ranges and orders
+	textIndexed          // its text: for parts of it
 )
 
 // uidPattern is the form of a uid whose definition has no regex.
@@ -43,28 +43,29 @@ var uidPattern = regexp.MustCompile(`^[A-Za-z0-9-_.~]*$`)
 var types = [...]struct {
 	name      string // in definitions
 	value     ValueKind
-	graphQL   string // the name of the GraphQL scalar
-	index     indexing
+	graphQL   string         // the name of the GraphQL scalar
+	index     indexing       // unless the definition says otherwise
+	indexable bool           // may have an index if the definition says so
 	maxLength int            // limit for texts whose definition has no maxLength, in UTF-16 units; 0 means no limit
 	pattern   *regexp.Regexp // pattern of texts whose definition has no regex
 	system    bool           // only system attributes have the type; definitions cannot use it
 }{
-	String:        {name: "string", value: TextValue, graphQL: "String", index: indexedByDefault, maxLength: 255},
-	Text:          {name: "text", value: TextValue, graphQL: "String", index: indexedOnRequest},
-	RichText:      {name: "richtext", value: TextValue, graphQL: "String", index: indexedOnRequest},
+	String:        {name: "string", value: TextValue, graphQL: "String", index: textIndexed, maxLength: 255},
+	Text:          {name: "text", value: TextValue, graphQL: "String", indexable: true},
+	RichText:      {name: "richtext", value: TextValue, graphQL: "String", indexable: true},
 	Blocks:        {name: "blocks", value: JSONValue, graphQL: "JSON"},
-	Integer:       {name: "integer", value: NumberValue, graphQL: "Int", index: indexedByDefault},
-	BigInteger:    {name: "biginteger", value: BigIntegerValue, graphQL: "Long", index: indexedByDefault},
-	Float:         {name: "float", value: NumberValue, graphQL: "Float", index: indexedByDefault},
-	Decimal:       {name: "decimal", value: NumberValue, graphQL: "Float", index: indexedByDefault},
-	Date:          {name: "date", value: DateValue, graphQL: "Date", index: indexedByDefault},
-	Time:          {name: "time", value: TimeValue, graphQL: "Time", index: indexedByDefault},
-	DateTime:      {name: "datetime", value: DateTimeValue, graphQL: "DateTime", index: indexedByDefault},
-	Boolean:       {name: "boolean", value: BooleanValue, graphQL: "Boolean", index: indexedByDefault},
-	Enumeration:   {name: "enumeration", value: EnumValue, graphQL: "String", index: indexedByDefault},
+	Integer:       {name: "integer", value: NumberValue, graphQL: "Int", index: indexed},
+	BigInteger:    {name: "biginteger", value: BigIntegerValue, graphQL: "Long", index: indexed},
+	Float:         {name: "float", value: NumberValue, graphQL: "Float", index: indexed},
+	Decimal:       {name: "decimal", value: NumberValue, graphQL: "Float", index: indexed},
+	Date:          {name: "date", value: DateValue, graphQL: "Date", index: indexed},
+	Time:          {name: "time", value: TimeValue, graphQL: "Time", index: indexed},
+	DateTime:      {name: "datetime", value: DateTimeValue, graphQL: "DateTime", index: indexed},
+	Boolean:       {name: "boolean", value: BooleanValue, graphQL: "Boolean", index: indexed},
+	Enumeration:   {name: "enumeration", value: EnumValue, graphQL: "String", index: indexed},
 	JSON:          {name: "json", value: JSONValue, graphQL: "JSON"},
-	Email:         {name: "email", value: TextValue, graphQL: "String", index: indexedByDefault},
-	UID:           {name: "uid", value: TextValue, graphQL: "String", index: indexedByDefault, pattern: uidPattern},
+	Email:         {name: "email", value: TextValue, graphQL: "String", index: textIndexed},
+	UID:           {name: "uid", value: TextValue, graphQL: "String", index: textIndexed, pattern: uidPattern},
 	Password:      {name: "password", value: HashValue, graphQL: "String"},
 	Media:         {name: "media"},
 	RelationType:  {name: "relation"},
@@ -178,7 +179,7 @@ func ofKinds(kinds ...ValueKind) (s typeSet) {
 
 func indexableTypes() (s typeSet) {
 	for t, info := range types {
-		if info.index != notIndexed {
+		if info.index != notIndexed || info.indexable {
 			s |= 1 << t
 		}
 	}
@@ -190,6 +191,8 @@ var (
 	numbers   = ofKinds(NumberValue, BigIntegerValue)
 	scalars   = texts | numbers | ofKinds(DateValue, TimeValue, DateTimeValue, BooleanValue, EnumValue, JSONValue)
 	indexable = indexableTypes()
+	// Types whose values are texts, of which parts are looked for.
+	textIndexable = ofKinds(TextValue) & indexable
 )
 
 var relationKinds = []string{OneToOne: "oneToOne", OneToMany: "oneToMany", ManyToOne: "manyToOne",

@@ -157,7 +157,9 @@ func (tx *Tx) putRecord(r Record) error {
 		kind = logentry.PutRow
 	}
 	tx.logRow(logentry.Op{Kind: kind, Schema: b.number, Slot: r.slot, Doc: r.doc, Data: r.data}, old.data)
-	tx.reindex(b, old, r)
+	if err := tx.reindex(b, old, r); err != nil {
+		return err
+	}
 	if !old.Exists() {
 		if err := tx.addVersion(b, format.Unquote(r.JSON(b.system.documentID)), r.doc, r.slot); err != nil {
 			return err
@@ -197,7 +199,9 @@ func (tx *Tx) removeRow(r Record) error {
 	b := r.table.bound
 	id := bytes.Clone(format.Unquote(r.JSON(b.system.documentID)))
 	tx.logRow(logentry.Op{Kind: logentry.DeleteRow, Schema: b.number, Slot: r.slot, Doc: r.doc, Data: id}, r.data)
-	tx.reindex(b, r, Record{})
+	if err := tx.reindex(b, r, Record{}); err != nil {
+		return err
+	}
 	if err := tx.removeVersion(b, id, r.slot); err != nil {
 		return err
 	}
@@ -206,7 +210,7 @@ func (tx *Tx) removeRow(r Record) error {
 }
 
 // reindex replaces the index entries of the row old by those of next. Either may be the zero Record, for none.
-func (tx *Tx) reindex(b *boundSchema, old, next Record) {
+func (tx *Tx) reindex(b *boundSchema, old, next Record) error {
 	for _, a := range b.indexed {
 		var was, is []byte
 		if old.Exists() {
@@ -228,6 +232,7 @@ func (tx *Tx) reindex(b *boundSchema, old, next Record) {
 	for i := range b.inner {
 		tx.reindexInner(b, &b.inner[i], old, next)
 	}
+	return tx.reindexTexts(b, old, next)
 }
 
 // indexKey returns the key of a row in the index of an attribute. In the index of the id the value is left out, since

@@ -97,6 +97,13 @@ func BenchmarkFind(b *testing.B) {
 		{"two conditions, counted, sorted", store.Query{Count: true, Sort: sortBy("title", true),
 			Filter: store.And{compare("rank", store.Gte, 300_000.0), compare("level", store.Eq, "high")}}},
 		{"contains", store.Query{Count: true, Filter: compare("title", store.ContainsI, "e 0001")}},
+		{"contains rare", store.Query{Count: true, Filter: compare("title", store.ContainsI, title[8:len(title)-1])}},
+		{"contains common", store.Query{Filter: compare("title", store.ContainsI, "title")}},
+		{"contains common, counted", store.Query{Count: true, Filter: compare("title", store.ContainsI, "title")}},
+		{"contains short", store.Query{Filter: compare("title", store.Contains, "77")}},
+		{"contains short, counted", store.Query{Count: true, Filter: compare("title", store.Contains, "77")}},
+		{"ends with", store.Query{Count: true, Filter: compare("title", store.EndsWith, title[10:len(title)-1])}},
+		{"equal but for case", store.Query{Count: true, Filter: compare("title", store.EqI, "T"+title[2:len(title)-1])}},
 	} {
 		q := c.query
 		q.Type, q.Limit, q.Locales = ct, 25, store.LocaleSet{Codes: []string{"en"}}

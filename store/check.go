@@ -12,6 +12,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"lectern/store/evolve"
 	"lectern/store/internal/format"
 	"lectern/store/internal/logentry"
 	"lectern/store/internal/pages"
@@ -118,8 +119,9 @@ func bucketNamed(name []byte) (format.Bucket, bool) {
 
 // disagreements lists where the buckets do not agree. err is that of reserve.
 func (s *Snapshot) disagreements(reserve func(bytes int64) error) (problems []error, err error) {
-	c := checker{snap: s, reserve: reserve, index: map[string]uint64{}, versions: map[string][]format.Slot{}}
-	for _, check := range []func(){c.rows, c.indexes, c.counts, c.documents, c.links, c.log, c.answers} {
+	c := checker{snap: s, reserve: reserve, index: map[string]uint64{}, versions: map[string][]format.Slot{},
+		texts: map[[format.SpaceLen]byte]textSum{}}
+	for _, check := range []func(){c.unindexedTexts, c.rows, c.indexes, c.counts, c.documents, c.links, c.log, c.answers} {
 		if check(); c.unreserved != nil {
 			return nil, c.unreserved
 		}
@@ -129,8 +131,9 @@ func (s *Snapshot) disagreements(reserve func(bytes int64) error) (problems []er
 
 type checker struct {
 	snap     *Snapshot
-	index    map[string]uint64        // the entries that the index must have: the document of each key
-	versions map[string][]format.Slot // the slots that the lists of versions must have, by their key and document
+	index    map[string]uint64                 // the entries that the index must have: the document of each key
+	texts    map[[format.SpaceLen]byte]textSum // of each text index
+	versions map[string][]format.Slot          // the slots that the lists of versions must have, by their key and document
 	problems []error
 
 	reserve    func(bytes int64) error // nil if memory is not bounded
@@ -191,6 +194,7 @@ func (c *checker) rows() {
 			c.take(len(key))
 			c.index[string(key)] = r.doc
 		}
+		c.rowTexts(b, r)
 		for i := range b.inner {
 			for _, key := range b.inner[i].keys(b, r) {
 				c.take(len(key))
@@ -330,6 +334,10 @@ func (c *checker) indexes() {
 				c.report("index %x: out of place in the block of %x", k, bound)
 			}
 			before = append(before[:0], k...)
+			if evolve.IsTextField(be.Uint16(k[2:])) {
+				c.textEntry(k, be.Uint64(doc))
+				continue
+			}
 			c.indexEntry(k, be.Uint64(doc))
 		}
 	})
@@ -341,6 +349,7 @@ func (c *checker) indexes() {
 	for k := range c.index {
 		c.report("index %x: missing", k)
 	}
+	c.compareTexts()
 }
 
 func (c *checker) indexEntry(k []byte, named uint64) {

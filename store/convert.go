@@ -211,6 +211,7 @@ func (c *conversion) bind() error {
 		s.indexed = slices.DeleteFunc(s.indexed, func(a *contenttypes.Attribute) bool {
 			return !slices.Contains(e.Indexed, s.fields[a.Index])
 		})
+		s.texts = slices.DeleteFunc(s.texts, func(a *contenttypes.Attribute) bool { return !c.catalog.HasText(a) })
 	}
 	c.bound = bound
 	return nil
@@ -405,13 +406,28 @@ func (c *chunk) buildIndex(s *evolve.BuildIndex) (bool, error) {
 	missing := slices.DeleteFunc(slices.Clone(t.Attributes), func(a *contenttypes.Attribute) bool {
 		return !evolve.HasIndex(a) || slices.Contains(e.Indexed, b.fields[a.Index])
 	})
+	texts := slices.DeleteFunc(slices.Clone(t.Attributes), func(a *contenttypes.Attribute) bool {
+		return !c.conversion.catalog.LacksText(a)
+	})
+	if len(texts) > 0 { // so that no row on the list is one that the new index does not have
+		if err := c.indexTexts(b); err != nil {
+			return false, err
+		}
+	}
 	done, err := c.eachRow(t, func(r Record) error {
 		for _, a := range missing {
 			c.indexer.add(indexKey(b, a, r), r.doc)
 		}
+		for _, a := range texts {
+			c.addText(b, r.slot, r.doc, textOf(b, a, r))
+		}
 		return nil
 	})
 	if done {
+		for _, a := range texts {
+			e.Texts = append(e.Texts, b.fields[a.Index])
+		}
+		slices.Sort(e.Texts)
 		for _, a := range missing {
 			e.Indexed = append(e.Indexed, b.fields[a.Index])
 		}

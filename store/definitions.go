@@ -129,6 +129,7 @@ type boundSchema struct {
 	fields  []uint16                  // field numbers, by Attribute.Index
 	current *table                    // the layout of new rows
 	indexed []*contenttypes.Attribute // those with an index, id included
+	texts   []*contenttypes.Attribute // those with an index of their text
 	inner   []innerIndex              // the inner indexes that are complete
 	system  systemAttributes
 }
@@ -203,6 +204,9 @@ func (b *binding) add(c *evolve.Catalog, s *boundSchema) {
 		s.fields = append(s.fields, e.Fields[a.Name])
 		if s.typ != nil && evolve.HasIndex(a) {
 			s.indexed = append(s.indexed, a)
+		}
+		if s.typ != nil && evolve.HasText(a) {
+			s.texts = append(s.texts, a)
 		}
 	}
 	s.system = systemAttributes{s.schema.Attribute("id"), s.schema.Attribute("documentId"),

@@ -25,6 +25,9 @@
 //     the ordered list of either end, with both positions, so that each side has an order of its own.
 //   - Indexes are keyed by (schema, field, slot, value, id), with values whose bytes sort as the values do. Texts are
 //     cut at 64 bytes; for an entry of a cut text the store looks at the row again.
+//   - Text indexes find the rows whose text has a part: they have an entry for each three bytes of the text, folded as
+//     comparisons that ignore case fold it. Rows are checked. A write only puts its row on a list, which queries check
+//     too; the write that finds the list too long indexes all texts on it.
 //   - Inner indexes find the rows in whose components a unique attribute has a value, for unique checks. There is one
 //     for each component attribute or dynamic zone inside which something is unique. The catalog keeps which keys each
 //     has, so a change of the components removes it and builds it anew.

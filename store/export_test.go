@@ -33,6 +33,22 @@ func CountedBy(n int) (restore func()) {
 	return func() { maxCounted = before }
 }
 
+// ListedBy has the texts of a type indexed when a transaction ends with more than n rows on the list. The returned
+// function ends the effect.
+func ListedBy(n int) (restore func()) {
+	before := maxUnindexed
+	maxUnindexed = n
+	return func() { maxUnindexed = before }
+}
+
+// Unindexed returns how many rows are on the lists of texts to be indexed.
+func (s *Snapshot) Unindexed() (n int) {
+	for range s.unindexed(nil) {
+		n++
+	}
+	return n
+}
+
 // BufferedBy makes a transaction take no further write once it has buffered n changes. The returned function ends the
 // effect.
 func BufferedBy(n int) (restore func()) {

@@ -60,7 +60,7 @@ func (f *finder) source(i int) *source {
 		}
 		return f.foundSource(i)
 	}
-	src := f.compareSource(compare)
+	src := f.compareSource(compare, f.conds[i])
 	if src == nil {
 		return f.keptSource(i)
 	}
@@ -103,6 +103,8 @@ func (f *finder) foundSource(i int) *source {
 		src = f.throughSource(f.conds[i].(*someTarget))
 	case Or:
 		src = f.eitherSource(c)
+	case Search:
+		src = f.searchSource(c)
 	}
 	if src != nil {
 		src.conjunct = int32(i)
@@ -128,7 +130,7 @@ func (s *Snapshot) countRange(r query.Range) int {
 	return s.rank(r.High) - s.rank(r.Low)
 }
 
-func (f *finder) compareSource(c Compare) *source {
+func (f *finder) compareSource(c Compare, meets cond) *source {
 	switch {
 	case c.Attr.Type == contenttypes.DocumentID:
 		return f.documentSource(c)
@@ -136,6 +138,9 @@ func (f *finder) compareSource(c Compare) *source {
 		return f.idSource(c)
 	case !evolve.HasIndex(c.Attr):
 		return nil
+	}
+	if src := f.textSource(c, meets, f.rows()); src != nil {
+		return src
 	}
 	b := query.RangeBuilder{Space: f.space(c.Attr), Type: c.Attr.Type, Exact: true}
 	if !b.Add(c) {

@@ -8,6 +8,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"lectern/store/evolve"
 	"lectern/store/internal/format"
 )
 
@@ -101,7 +102,7 @@ func firstDifference(n format.Bucket, want, got [][2][]byte) string {
 }
 
 // valuesOf returns the keys and values of a bucket, those of the index entry by entry. It leaves out what a replica
-// need not have: the identity, and numbers that were given out for nothing.
+// need not have in the same way: text indexes, the identity, and numbers that were given out for nothing.
 func valuesOf(s *Snapshot, n format.Bucket) (list [][2][]byte) {
 	c := s.bucket(n).Cursor()
 	for k, v := c.First(); k != nil; k, v = c.Next() {
@@ -110,6 +111,9 @@ func valuesOf(s *Snapshot, n format.Bucket) (list [][2][]byte) {
 			b := s.block(k, v)
 			for i := range b.Len() {
 				key, doc := b.Entry(i)
+				if evolve.IsTextField(be.Uint16(key[2:])) {
+					continue // when a text is indexed depends on the transactions; a check compares it with the rows
+				}
 				list = append(list, [2][]byte{key, doc})
 			}
 		case n != format.Meta:

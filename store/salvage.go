@@ -362,7 +362,9 @@ func (g *salvager) writeRows(st *Store, s *Salvage) error {
 			if tx.addVersion(b, format.Unquote(r.JSON(b.system.documentID)), r.doc, r.slot) != nil {
 				return nil // a deleted document, whose documentId another has got
 			}
-			tx.reindex(b, Record{}, r)
+			if err := tx.reindex(b, Record{}, r); err != nil {
+				return err
+			}
 			tx.rowIDs[b.number] = max(tx.lastRowID(b.number), r.ID())
 			s.Rows++
 		}

@@ -33,6 +33,7 @@ type snapshotStats struct {
 	seeks   uint64 // searches from the root of a tree
 	rows    uint64 // rows read
 	entries uint64 // index entries walked over
+	texts   uint64 // of them those of text indexes
 	links   uint64 // links walked over
 	flushes uint64 // walks over a bucket to write a buffer into it
 
@@ -43,15 +44,16 @@ type snapshotStats struct {
 }
 
 type counters struct {
-	commits, writes, seeks, rows, entries, links, flushes atomic.Uint64
-	relationHits, relationMisses, keptSets                atomic.Uint64
-	plans                                                 [PlanKinds]atomic.Uint64
+	commits, writes, seeks, rows, entries, texts, links, flushes atomic.Uint64
+	relationHits, relationMisses, keptSets                       atomic.Uint64
+	plans                                                        [PlanKinds]atomic.Uint64
 }
 
 func (c *counters) add(s *snapshotStats) {
 	c.seeks.Add(s.seeks)
 	c.rows.Add(s.rows)
 	c.entries.Add(s.entries)
+	c.texts.Add(s.texts)
 	c.links.Add(s.links)
 	c.flushes.Add(s.flushes)
 	if s.relationHits|s.relationMisses != 0 {
@@ -79,6 +81,7 @@ type Stats struct {
 	Seeks   uint64 // searches from the root of a tree
 	Rows    uint64 // rows read
 	Entries uint64 // index entries walked over
+	Texts   uint64 // of them those of text indexes
 	Links   uint64 // links walked over
 	Flushes uint64 // walks over a bucket to write a buffer into it
 
@@ -95,8 +98,8 @@ func (s *Store) Stats() Stats {
 	c := &s.stats
 	stats := Stats{
 		Writes: c.writes.Load(), Commits: c.commits.Load(), Fsyncs: 2 * c.commits.Load(),
-		Seeks: c.seeks.Load(), Rows: c.rows.Load(), Entries: c.entries.Load(), Links: c.links.Load(),
-		Flushes:      c.flushes.Load(),
+		Seeks: c.seeks.Load(), Rows: c.rows.Load(), Entries: c.entries.Load(), Texts: c.texts.Load(),
+		Links: c.links.Load(), Flushes: c.flushes.Load(),
 		RelationHits: c.relationHits.Load(), RelationMisses: c.relationMisses.Load(),
 		KeptSets: c.keptSets.Load(),
 	}

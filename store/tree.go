@@ -88,6 +88,11 @@ func (s *Snapshot) newTree(n format.Bucket) *tree {
 	}
 	if s.tx.Writable() {
 		t.bolt = s.tx.Bucket(n.Name())
+		if t.bolt == nil && n == format.Texts { // the store is from before there were text indexes
+			if t.bolt, err = s.tx.CreateBucket(n.Name()); err != nil {
+				s.fail(n, err)
+			}
+		}
 	}
 	return t
 }

@@ -258,11 +258,12 @@ type Tx struct {
 	docs, items uint64
 	rowIDs      map[uint16]uint64 // the greatest row id given out, by schema number
 	revisions   map[uint16]uint64
-	localesUsed int    // how many locale codes must be stored by this transaction
-	applied     int    // batches applied by the request that runs now
-	adds        bool   // an applied batch adds something
-	half        error  // why a batch of the request was applied in part only; nothing is then kept
-	joint       *joint // set while Together runs
+	texts       map[uint16]int // how many rows of a schema were put on the list of texts to be indexed
+	localesUsed int            // how many locale codes must be stored by this transaction
+	applied     int            // batches applied by the request that runs now
+	adds        bool           // an applied batch adds something
+	half        error          // why a batch of the request was applied in part only; nothing is then kept
+	joint       *joint         // set while Together runs
 	log         loggedState
 }
 
@@ -281,6 +282,7 @@ func newTx(s *Store, btx *bolt.Tx) *Tx {
 		items:       getNumber(meta, format.KeyItems),
 		rowIDs:      map[uint16]uint64{},
 		revisions:   map[uint16]uint64{},
+		texts:       map[uint16]int{},
 		localesUsed: s.locales.persisted,
 		log: loggedState{
 			by: system, before: getNumber(meta, format.KeyLogBefore), bytes: getNumber(meta, format.KeyLogBytes),
@@ -341,6 +343,9 @@ func (tx *Tx) call(r *writeRequest) (err error) {
 
 // finish writes all that is buffered, and the counters, before the commit.
 func (tx *Tx) finish() error {
+	if err := tx.boundTexts(); err != nil {
+		return err
+	}
 	if tx.settle(); tx.failed != nil {
 		return tx.failed
 	}

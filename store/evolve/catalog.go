@@ -24,6 +24,7 @@ type SchemaEntry struct {
 	NextField  uint16            `json:"nextField"`
 	Layout     uint16            `json:"layout"`            // the number of the layout in which new rows are written
 	Indexed    []uint16          `json:"indexed,omitempty"` // the fields whose index is complete
+	Texts      []uint16          `json:"texts,omitempty"`   // the fields whose text index is complete
 	Inner      map[uint16]string `json:"inner,omitempty"`   // the fields whose inner index is complete, and its InnerKeys
 	Definition json.RawMessage   `json:"definition,omitempty"`
 }
@@ -83,7 +84,9 @@ func (c *Catalog) number(s *contenttypes.Schema) error {
 	for _, a := range s.Attributes {
 		f, ok := e.Fields[a.Name]
 		if !ok {
-			e.NextField++
+			if e.NextField++; e.NextField == textField {
+				return fmt.Errorf("number %s: all 32,767 numbers for its attributes are used up", s.UID)
+			}
 			f = e.NextField
 			e.Fields[a.Name] = f
 		}
@@ -118,6 +121,27 @@ func HasIndex(a *contenttypes.Attribute) bool {
 	}
 	return a.Indexed && a.IsScalar() && a.Type != contenttypes.DocumentID && a.Type != contenttypes.Locale
 }
+
+// HasText reports whether a store keeps an index of the text of an attribute.
+func HasText(a *contenttypes.Attribute) bool { return a.TextIndexed && a.IsScalar() }
+
+// textField is added to the number of a field to get the number under which its text index lies.
+const textField = 1 << 15
+
+// TextField returns the number under which the text index of a field lies, which is that of no field.
+func TextField(field uint16) uint16 { return field | textField }
+
+// IsTextField reports whether a number is one that TextField returns.
+func IsTextField(field uint16) bool { return field&textField != 0 }
+
+// HasText reports whether the text index of an attribute is complete.
+func (c *Catalog) HasText(a *contenttypes.Attribute) bool {
+	e := c.Schemas[a.Owner.UID]
+	return slices.Contains(e.Texts, e.Fields[a.Name])
+}
+
+// LacksText reports whether an attribute needs a text index that is not complete.
+func (c *Catalog) LacksText(a *contenttypes.Attribute) bool { return HasText(a) && !c.HasText(a) }
 
 // schemaOf returns the schema of a type or component, nil if the model has none with this uid.
 func schemaOf(m *contenttypes.Model, uid string) *contenttypes.Schema {

@@ -324,6 +324,10 @@ func (c *comparison) surplusIndexes() (list []*Step) {
 				list = append(list, &Step{Work: &DropIndex{schema, field, attributeName(a)}})
 				c.define.Reordered[t.UID] = append(c.define.Reordered[t.UID], a.Name)
 			}
+			if c.catalog.HasText(a) && !c.keepsText(a, is.Attribute(a.Name)) {
+				schema, field := c.catalog.Field(a)
+				list = append(list, &Step{Work: dropText(schema, field, a)})
+			}
 		}
 	}
 	return list
@@ -332,6 +336,10 @@ func (c *comparison) surplusIndexes() (list []*Step) {
 func (c *comparison) keepsIndex(was, is *contenttypes.Attribute) bool {
 	return is != nil && HasIndex(is) && ordering(was.Type) == ordering(is.Type) &&
 		!slices.Contains(c.define.Renewed[was.Owner.UID], was.Name)
+}
+
+func (c *comparison) keepsText(was, is *contenttypes.Attribute) bool {
+	return is != nil && HasText(is) && !slices.Contains(c.define.Renewed[was.Owner.UID], was.Name)
 }
 
 // missingIndexes plans to build the indexes of types that have rows. Those of new types are complete, see Define.Apply.
@@ -343,7 +351,8 @@ func (c *comparison) missingIndexes() (list []*Step) {
 		}
 		missing := slices.ContainsFunc(t.Attributes, func(is *contenttypes.Attribute) bool {
 			a := was.Attribute(is.Name)
-			return HasIndex(is) && (a == nil || !c.catalog.IsIndexed(a) || !c.keepsIndex(a, is))
+			return HasIndex(is) && (a == nil || !c.catalog.IsIndexed(a) || !c.keepsIndex(a, is)) ||
+				HasText(is) && (a == nil || !c.catalog.HasText(a) || !c.keepsText(a, is))
 		})
 		if missing {
 			list = append(list, &Step{Work: &BuildIndex{Type: t.UID}})

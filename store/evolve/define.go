@@ -36,7 +36,7 @@ func (d *Define) Apply(cat *Catalog) error {
 	fresh := map[string]bool{}
 	for uid, e := range cat.Schemas {
 		if d.Definitions[uid] == nil {
-			e.Definition, e.Indexed = nil, nil
+			e.Definition, e.Indexed, e.Texts = nil, nil, nil
 		} else if e.Definition != nil {
 			d.forget(uid, e, schemaOf(model, uid))
 		}
@@ -52,6 +52,9 @@ func (d *Define) Apply(cat *Catalog) error {
 			for _, a := range t.Attributes {
 				if HasIndex(a) {
 					e.Indexed = append(e.Indexed, e.Fields[a.Name])
+				}
+				if HasText(a) {
+					e.Texts = append(e.Texts, e.Fields[a.Name])
 				}
 			}
 		}
@@ -88,8 +91,8 @@ func (d *Define) move(cat *Catalog) {
 // forget removes the numbers of attributes that are gone or renewed, so that their values in rows are never read as
 // those of another attribute. It also marks indexes as incomplete that are removed or in the wrong order.
 func (d *Define) forget(uid string, e *SchemaEntry, s *contenttypes.Schema) {
-	indexed := e.Indexed
-	e.Indexed = nil
+	indexed, texts := e.Indexed, e.Texts
+	e.Indexed, e.Texts = nil, nil
 	for name, f := range e.Fields {
 		a := s.Attribute(name)
 		if a == nil || slices.Contains(d.Renewed[uid], name) {
@@ -99,8 +102,12 @@ func (d *Define) forget(uid string, e *SchemaEntry, s *contenttypes.Schema) {
 		if slices.Contains(indexed, f) && HasIndex(a) && !slices.Contains(d.Reordered[uid], name) {
 			e.Indexed = append(e.Indexed, f)
 		}
+		if slices.Contains(texts, f) && HasText(a) {
+			e.Texts = append(e.Texts, f)
+		}
 	}
 	slices.Sort(e.Indexed)
+	slices.Sort(e.Texts)
 }
 
 // definitionsOf returns all definitions of a model, by uid.

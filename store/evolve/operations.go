@@ -346,6 +346,9 @@ func (m *migrating) dropAttribute() error {
 			m.define.Reordered = map[string][]string{was.Owner.UID: {was.Name}}
 			m.then(&DropIndex{e.Number, f, attributeName(was)})
 		}
+		if m.catalog.HasText(was) {
+			m.then(dropText(e.Number, e.Fields[was.Name], was))
+		}
 	case !was.Mapped:
 		m.do(&DropLinks{Type: was.Owner.UID, Attr: was.Name})
 		for _, t := range m.is.Types { // the other sides have no links of their own

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+
+	"lectern/contenttypes"
 )
 
 // Version grows with each change of what conversions leave in a file or in the log: the steps and what they hold, the
@@ -100,10 +102,15 @@ type DropIndex struct {
 	Name   string `json:"name"` // for String
 }
 
+// dropText plans to remove a text index.
+func dropText(schema, field uint16, a *contenttypes.Attribute) *DropIndex {
+	return &DropIndex{schema, TextField(field), "the text of " + attributeName(a)}
+}
+
 func (s *DropIndex) String() string { return "removing the index of " + s.Name }
 
-// BuildIndex builds the indexes that a type lacks. Each gets an entry for every row, also where the value is null:
-// queries rely on that.
+// BuildIndex builds the indexes that a type lacks: those of values and those of texts. One of values gets an entry for
+// every row, also where the value is null: queries rely on that.
 type BuildIndex struct {
 	Type string `json:"type"`
 }

@@ -116,6 +116,6 @@ func CheckValue(n Bucket, key, v []byte) error {
 // minKeyLen are the least lengths of keys, and minValueLen those of values with a number, by bucket.
 var (
 	minKeyLen = [BucketCount]int{Rows: RowKeyLen, Docs: 2, Index: SpaceLen, Groups: SpaceLen, Spans: SpaceLen,
-		Links: LinkKeyLen, Meta: 1, Log: 8, History: 8, Answers: 9, Catalog: 1, Young: SpaceLen}
+		Links: LinkKeyLen, Meta: 1, Log: 8, History: 8, Answers: 9, Catalog: 1, Young: SpaceLen, Texts: RowKeyLen}
 	minValueLen = [BucketCount]int{Docs: 8, Groups: 12, Spans: 12, Links: LinkLen - LinkKeyLen, Meta: 8}
 )

@@ -18,9 +18,11 @@ var be = binary.BigEndian
 //	log     sequence u64 [· part u32]                             → an entry, or a part of one
 //	history sequence u64                                          → which entries changed which documents
 //	answers a · sequence u64, k · key, c · caller, o · caller · sequence → answers that are kept under idempotency keys
+//	texts   schema u16 · slot u16 · doc u64                       → texts that are to be indexed (text.go)
 //
 // The names of counters and texts are below. An index key is schema u16 · field u16 · slot u16 · value · id u64. That
-// of an inner index has the path of the value before it.
+// of an inner index has the path of the value before it. That of a text index has another number of the field, and
+// three bytes of the text as the value.
 //
 // A slot is a locale and a status: the number of the locale shifted left by one, plus one for drafts.
 type Bucket int
@@ -39,6 +41,7 @@ const (
 	Answers
 	Catalog
 	Young
+	Texts
 	BucketCount
 )
 
@@ -49,6 +52,7 @@ var BucketNames = [BucketCount][]byte{
 	Meta: []byte("meta"), Log: []byte("log"), History: []byte("history"), Answers: []byte("answers"),
 	Catalog: []byte("catalog"),
 	Young:   []byte("young"),
+	Texts:   []byte("texts"),
 }
 
 // Name returns the name of the bucket in the file.
