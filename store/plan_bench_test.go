@@ -224,8 +224,9 @@ func (g *guide) queries(scale int) []guideQuery {
 	}
 }
 
-// BenchmarkPlans asks the same kinds of queries of stores with 1,000 and 20,000 restaurants, with and without the total.
-// The time of none of them may depend much on the number. LECTERN_BENCH_SCALES names other numbers.
+// BenchmarkPlans asks the same kinds of queries of stores with 1,000 and 20,000 restaurants, with and without the
+// total. docs/queries.md says which of them may take longer where there are more. LECTERN_BENCH_SCALES names other
+// numbers.
 func BenchmarkPlans(b *testing.B) {
 	scales := os.Getenv("LECTERN_BENCH_SCALES")
 	if scales == "" {

@@ -52,8 +52,8 @@ func meets(op store.Op, text, needle string) bool {
 }
 
 // TestTextsAgreeWithANaiveEvaluator writes, changes and deletes rows at random, while the list of texts to be indexed
-// is short, and compares the answers to questions for parts of texts, of their beginnings and ends, within transactions,
-// too. Many must be answered by the text index.
+// is short, and compares the answers to questions for parts of texts, of their beginnings and ends, also within
+// transactions. Many must be answered by the text index.
 func TestTextsAgreeWithANaiveEvaluator(t *testing.T) {
 	for seed, listed := range []int{0, 1, 7, 60} {
 		t.Run(fmt.Sprint("list of ", listed), func(t *testing.T) {

@@ -34,7 +34,7 @@ var table = []workload{
 		"nodes{name owner{firstName restaurants(pagination:{limit:5}){name}} categories{name} reviews{stars comment} "+
 		"address{city geo{lat}} dz{__typename ... on ComponentBlocksRichText{body}}} "+
 		"pageInfo{total pageCount}}}", `"p":<page10>`)},
-	{"write review", 650, 141800, 0.01, post("/api/reviews",
+	{"write review", 688, 144300, 0.01, post("/api/reviews",
 		`{"data":{"stars":<stars>,"comment":"<word>","restaurant":"<r>"}}`)},
 }
 
