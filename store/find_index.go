@@ -146,7 +146,36 @@ func (f *finder) compareSource(c Compare, meets cond) *source {
 	if !b.Add(c) {
 		return nil
 	}
-	return &source{ranges: b.Ranges, exact: b.Exact, test: b.Test, sorted: b.Sorted}
+	src := &source{ranges: b.Ranges, exact: b.Exact, test: b.Test, sorted: b.Sorted}
+	if src.test != nil && c.Attr.Type == contenttypes.Enumeration {
+		f.testValues(src)
+	}
+	return src
+}
+
+// maxValues is how many values of an enumeration are tested one by one.
+const maxValues = 64
+
+// testValues tests the values of an enumeration in place of their entries, which are many more.
+func (f *finder) testValues(src *source) {
+	all, ranges := src.ranges[0], []query.Range{}
+	c := f.snap.takeIndex()
+	defer f.snap.give(format.Index, c.c)
+	k, _ := c.Seek(all.Low)
+	for n := 0; k != nil && bytes.Compare(k, all.High) < 0; n++ {
+		f.snap.stats.seeks++
+		f.snap.stats.entries++
+		if n == maxValues || format.IsCut(value(k)) {
+			return
+		}
+		r := query.Range{Low: slices.Clone(k[:len(k)-8])}
+		r.High = format.Successor(r.Low)
+		if src.test(format.OrderedText(r.Low[format.SpaceLen:])) {
+			ranges = append(ranges, r)
+		}
+		k, _ = c.Seek(r.High)
+	}
+	src.ranges, src.test, src.sorted = ranges, nil, len(ranges) == 1
 }
 
 // idSource returns a source for a comparison of the row id. It uses the index of ids.

@@ -118,11 +118,12 @@ func (f *finder) inTexts(r query.Range) docList {
 	return docs
 }
 
-// searchSource returns a source for a search in several attributes: the rows that the text index of any of them lists.
+// searchSource returns a source for a search in several attributes: the rows that the text index of any of them lists,
+// and those of the values of enumerations that have the text.
 func (f *finder) searchSource(c Search) *source {
 	either := make(Or, len(c.Attrs))
 	for i, a := range c.Attrs {
-		if !evolve.HasText(a) {
+		if !evolve.HasText(a) && a.Type != contenttypes.Enumeration {
 			return nil
 		}
 		either[i] = Compare{Attr: a, Op: ContainsI, Values: []any{c.Text}}

@@ -15,13 +15,16 @@ import (
 	"lectern/store"
 )
 
-const textItem = "name: {type: string}, note: {type: text, index: text}, rank: {type: integer}"
+const textItem = "name: {type: string}, note: {type: text, index: text}, rank: {type: integer}, " +
+	"kind: {type: enumeration, enum: [a, SS, word, Words]}"
 
 // A textRow is a row of a naive evaluator.
-type textRow struct{ name, note *string }
+type textRow struct{ name, note, kind *string }
 
 var letters = []string{"a", "A", "b", "ab", "ß", "ss", "SS", "İ", "i̇", "é", "e\u0301", "É", "\u212a", "k", "Σ", "ς", "ﬁ",
 	"fi", "日本", "\x00", "\"", "\\", " ", "word", "Word", "\U0001F600"}
+
+var kinds = []string{"a", "SS", "word", "Words"}
 
 func randomText(rnd *rand.Rand, most int) string {
 	var b strings.Builder
@@ -111,9 +114,12 @@ func changeText(tx *store.Tx, item *contenttypes.ContentType, rnd *rand.Rand, ro
 		return tx.Apply(&b)
 	}
 	row, values := rows[doc], map[string]string{}
-	for name, text := range map[string]**string{"name": &row.name, "note": &row.note} {
+	for name, text := range map[string]**string{"name": &row.name, "note": &row.note, "kind": &row.kind} {
 		if rnd.IntN(2) == 0 {
 			made := randomText(rnd, 8)
+			if name == "kind" {
+				made = kinds[rnd.IntN(len(kinds))]
+			}
 			if *text = &made; rnd.IntN(5) == 0 {
 				*text = nil
 			}
@@ -137,16 +143,26 @@ func compareAnswer(t *testing.T, snap *store.Snapshot, item *contenttypes.Conten
 	t.Helper()
 	ops := []store.Op{store.Contains, store.ContainsI, store.StartsWith, store.StartsWithI, store.EndsWith,
 		store.EndsWithI, store.EqI}
-	op, needle, both := ops[rnd.IntN(len(ops))], randomText(rnd, 3), rnd.IntN(4) == 0
-	name, note := item.Attribute("name"), item.Attribute("note")
-	var filter store.Filter = store.Compare{Attr: name, Op: op, Values: []any{needle}}
-	if both {
-		op = store.ContainsI
-		filter = store.Search{Text: needle, Attrs: []*contenttypes.Attribute{name, note}}
+	op, needle := ops[rnd.IntN(len(ops))], randomText(rnd, 3)
+	asked := []string{"name"}
+	var filter store.Filter = store.Compare{Attr: item.Attribute("name"), Op: op, Values: []any{needle}}
+	switch rnd.IntN(5) {
+	case 0:
+		asked, op = []string{"name", "note", "kind"}, store.ContainsI
+		search := store.Search{Text: needle}
+		for _, name := range asked {
+			search.Attrs = append(search.Attrs, item.Attribute(name))
+		}
+		filter = search
+	case 1:
+		asked, filter = []string{"kind"}, store.Compare{Attr: item.Attribute("kind"), Op: op, Values: []any{needle}}
 	}
 	var want, got []uint64
 	for doc, r := range rows {
-		if r.name != nil && meets(op, *r.name, needle) || both && r.note != nil && meets(op, *r.note, needle) {
+		texts := map[string]*string{"name": r.name, "note": r.note, "kind": r.kind}
+		if slices.ContainsFunc(asked, func(name string) bool {
+			return texts[name] != nil && meets(op, *texts[name], needle)
+		}) {
 			want = append(want, doc)
 		}
 	}
@@ -159,7 +175,7 @@ func compareAnswer(t *testing.T, snap *store.Snapshot, item *contenttypes.Conten
 	}
 	slices.Sort(want)
 	if slices.Sort(got); !slices.Equal(got, want) || page.Total != len(want) {
-		t.Fatalf("%d %q in both: %v\n got %v of %d\nwant %v", op, needle, both, got, page.Total, want)
+		t.Fatalf("%d %q in %v\n got %v of %d\nwant %v", op, needle, asked, got, page.Total, want)
 	}
 }
 
@@ -192,6 +208,36 @@ func TestTextIndexIsBuilt(t *testing.T) {
 		}
 		fillItems(t, s, 20) // some rows stay on the list
 		closeChecked(t, s)
+	}
+}
+
+// TestSearchTestsValuesOfEnumerations searches for what one of many rows has. The rows of an enumeration are not visited.
+func TestSearchTestsValuesOfEnumerations(t *testing.T) {
+	s := openModel(t, filepath.Join(t.TempDir(), "content.db"), modelOf(t, contenttypes.Options{}, itemType(textItem)),
+		store.Options{})
+	defer closeChecked(t, s)
+	item := s.Model().Type("api::item.item")
+	const n = 2500
+	write(t, s, func(tx *store.Tx) error {
+		var b store.Batch
+		for i := range n {
+			b.PutRow(newRow(tx, item, tx.NewDoc(), store.Published, "", map[string]string{
+				"name": fmt.Sprintf(`"name %05d"`, i), "kind": fmt.Sprintf("%q", kinds[i%2+1])}))
+		}
+		return tx.Apply(&b)
+	})
+	before := s.Stats()
+	for needle, want := range map[string]int{"e 01042": 1, "ss": n / 2, "none": 0} {
+		got := find(t, s, &store.Query{Type: item, Count: true, Limit: 5, Filter: store.Search{Text: needle,
+			Attrs: []*contenttypes.Attribute{item.Attribute("name"), item.Attribute("kind")}}})
+		if got.Total != want {
+			t.Errorf("%q: found %d, want %d", needle, got.Total, want)
+		}
+	}
+	after := s.Stats()
+	if after.Plans[store.FullScan] > before.Plans[store.FullScan] || after.Rows-before.Rows > n/10 {
+		t.Errorf("%d rows were read, in %d scans of all", after.Rows-before.Rows,
+			after.Plans[store.FullScan]-before.Plans[store.FullScan])
 	}
 }
 
