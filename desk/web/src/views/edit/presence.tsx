@@ -37,11 +37,12 @@ function useOthers({ type, documentId, locale, unsaved }: OthersProps): Visit[] 
   const say = useRef(() => {});
   useEffect(() => {
     let isOver = false; // the form has been left, or the server refuses
+    let isHidden = false; // the page has been left, and may be shown again
     const place = { contentType: type.uid, documentId, ...(isLocalized(type) ? { locale } : {}) };
     const request = (more: Record<string, boolean>): Request => ({ method: "POST", path: "_presence", body: { data: { ...place, ...more } } });
     let last = Promise.resolve(); // one request follows the other, so that the last one counts
     const saying = async () => {
-      if (isOver || (document.visibilityState === "hidden" && !isUnsaved.current)) return;
+      if (isOver || isHidden || (document.visibilityState === "hidden" && !isUnsaved.current)) return;
       const visits = await ask<{ data: Visit[] }>(request({ unsaved: isUnsaved.current })).then(
         ({ body }) => body.data,
         (err) => {
@@ -57,13 +58,23 @@ function useOthers({ type, documentId, locale, unsaved }: OthersProps): Visit[] 
     // If it fails, the server forgets the visit by itself.
     const leave = () => ask({ ...request({ closed: true }), outlives: true }).catch(() => {});
     const turn = () => say.current();
+    const hide = () => {
+      isHidden = true; // a page that is left also comes out of view, and must not say then that it is there
+      void leave();
+    };
+    const show = () => {
+      isHidden = false;
+      turn();
+    };
     const timer = setInterval(turn, pause);
     document.addEventListener("visibilitychange", turn);
-    window.addEventListener("pagehide", leave);
+    window.addEventListener("pagehide", hide);
+    window.addEventListener("pageshow", show);
     return () => {
       clearInterval(timer);
       document.removeEventListener("visibilitychange", turn);
-      window.removeEventListener("pagehide", leave);
+      window.removeEventListener("pagehide", hide);
+      window.removeEventListener("pageshow", show);
       setOthers([]);
       const wasOver = isOver;
       isOver = true;
