@@ -151,21 +151,10 @@ func (c *explainCommand) explainAt(ctx context.Context, q admin.Question) (expla
 	default:
 		address += "/" + q.Query
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return explained, err
-	}
-	r.Header.Set("Lectern-Explain", "1")
-	r.Header.Set("Content-Type", "application/json") // or GraphQL expects a preflight by a browser
-	if key := cmp.Or(c.token, os.Getenv(explainToken)); key != "" {
-		r.Header.Set("Authorization", "Bearer "+key)
-	}
-	client, err := c.client()
-	if err != nil {
-		return explained, err
-	}
-	defer client.CloseIdleConnections()
-	res, err := client.Do(r)
+	res, err := c.send(ctx, address, cmp.Or(c.token, os.Getenv(explainToken)), map[string]string{
+		"Lectern-Explain": "1",
+		"Content-Type":    "application/json", // or GraphQL expects a preflight by a browser
+	})
 	if err != nil {
 		return explained, err
 	}

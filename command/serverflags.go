@@ -36,25 +36,34 @@ func (f *serverFlags) add(c *cobra.Command, timeout time.Duration, usage string)
 // returns the status, and whether the body was such JSON; the error says that there was no answer.
 func (f *serverFlags) get(ctx context.Context, address, token string, most int64,
 	answer any) (status string, isJSON bool, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return "", false, err
-	}
-	if token != "" {
-		r.Header.Set("Authorization", "Bearer "+token)
-	}
-	client, err := f.client()
-	if err != nil {
-		return "", false, err
-	}
-	defer client.CloseIdleConnections()
-	res, err := client.Do(r)
+	res, err := f.send(ctx, address, token, nil)
 	if err != nil {
 		return "", false, err
 	}
 	defer res.Body.Close()
 	isJSON = json.NewDecoder(io.LimitReader(res.Body, most)).Decode(answer) == nil
 	return res.Status, isJSON, nil
+}
+
+// send asks for an address with headers, and with a token unless that is "". The caller closes the body of the answer.
+func (f *serverFlags) send(ctx context.Context, address, token string,
+	headers map[string]string) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	r.Close = true // a command asks once
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	for name, value := range headers {
+		r.Header.Set(name, value)
+	}
+	client, err := f.client()
+	if err != nil {
+		return nil, err
+	}
+	return client.Do(r)
 }
 
 // client returns a client that believes the authorities of --ca, besides those of the system.
