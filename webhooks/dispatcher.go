@@ -310,7 +310,7 @@ func (d *Dispatcher) Test(ctx context.Context, name string) (t Test, err error) 
 	if r == nil {
 		return t, nil
 	}
-	// A hook that is stopped meanwhile remembers nothing.
+	// An error means that the webhook has ended since then, so nobody lists its attempts.
 	_ = r.call(ctx, func(s *sender) error {
 		s.remember(Delivery{Event: &Event{Name: p.name, Time: now}, ID: p.id, At: d.clock.Now(), Attempt: 1,
 			Status: t.Status, Took: t.Took, Error: t.Error})

@@ -15,7 +15,7 @@ type Block []byte
 
 const (
 	maxBlockEntries = 32  // a block with more entries is split
-	maxBlockBytes   = 920 // maximum size of its entries; two blocks then fill a page of the file
+	maxBlockBytes   = 920 // maximum size of its entries: bbolt splits no page of four values, which then fit
 )
 
 // Len returns how many entries the block has.
